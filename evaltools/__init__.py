@@ -41,7 +41,7 @@ _LAZY = {
     "Breakdown": "core.suite",
     "Workers": "core.workers",
     "Check": "core.check",
-    "jsonl_suite": "core.jsonl_suite",
+    "jsonl_suite": "core.suite",
     "get_suite": "core.plugins",
     "options": "core.plugins",
     "speak": "core.language",

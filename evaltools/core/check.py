@@ -1,16 +1,22 @@
 """Checks: what a reader must know before believing a number, found in the units and shown at the top of every page.
 
-Codes are stable. A blocking check says that some metrics mean nothing here, however they were computed.
+Codes are stable. A blocking check says that some metrics mean nothing here, however they were computed. Behind what a
+check is stand those that any suite may need: few units, what never varies, texts that come twice, units and seeds
+that lack.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Literal
 
+import numpy as np
+import pandas as pd
+
 from .language import say
+from .metric import Mean, MetricTable, metric_title
 
 Level = Literal["info", "warning", "blocking"]
 
@@ -102,3 +108,213 @@ def checks_of_runs(runs: Sequence[Sequence[Check]]) -> list[Check]:
         )
         combined.append(whole)
     return worst_first(combined)
+
+
+MIN_CONSTANT_UNITS = 10  # fewest units for which a constant metric raises a check
+MIN_CLASS_UNITS = 10  # a class of fewer units raises a check: a macro mean is then biased
+MIN_UNITS = 30  # fewer resampling units than this raise a check
+
+
+def few_units(
+    n: int,
+    unit: str,
+    n_samples: int = 0,
+) -> Iterator[Check]:
+    """Intervals from few units are wide, and their coverage is not that of many. `n_samples`: where units are clusters."""
+    text = "Only {n} samples ({unit}): intervals are wide, and one sample can change the result."
+    if n == 1:
+        text = "Only 1 sample ({unit}): it decides the result alone."
+    elif n_samples:
+        text = "Only {n} clusters of {samples} samples: intervals are wide, and one cluster can change the result."
+    if n < MIN_UNITS:
+        yield from share_check("few-units", "warning", text, n, n, unit=unit, samples=n_samples)
+
+
+def constant_metrics(
+    estimates: pd.DataFrame,
+    headline: Sequence[str],
+) -> Iterator[Check]:
+    """Metrics of the headline that no unit moves, so that they tell no two systems apart."""
+    rows = estimates[estimates["metric"].isin(headline) & estimates["value"].notna()]
+    rows = rows[rows["n_units"] >= MIN_CONSTANT_UNITS]
+    at_a_limit = (rows["ci_low"] == rows["value"]) | (rows["ci_high"] == rows["value"])
+    nothing_moves = (rows["value"] == 0) & (rows["ci_low"] == -rows["ci_high"])
+    rows = rows[(rows["ci_method"] == "none") | at_a_limit | nothing_moves]
+    metrics = [f"{title} = {value:g}" for title, value in zip(_titles(rows), rows["value"])]
+    text = "The same in all samples: {metrics}"
+    return share_check("constant-metric", "info", text, len(rows), len(headline), metrics=metrics)
+
+
+def class_sizes(
+    estimates: pd.DataFrame,
+    metrics: MetricTable,
+) -> Iterator[Check]:
+    """Means over classes of which some have few units: these decide the mean, which is too low on average."""
+    by_name = estimates.assign(shown=_titles(estimates)).set_index("metric")
+    small: dict[str, str] = {}
+    for mean in (metric for metric in metrics if isinstance(metric, Mean)):
+        parts = by_name.loc[list(mean.of)]
+        few = parts[parts["n_units"] < min(MIN_CLASS_UNITS, parts["n_units"].max())]
+        small |= {name: f"{row['shown']} ({row['n_units']:.0f})" for name, row in few.iterrows()}
+    text = "classes with fewer than {limit} units: {classes}; a mean over classes rests on each as much as on a large one"
+    n, classes = len(small), [*small.values()]
+    return share_check(
+        "class-size",
+        "warning",
+        text,
+        n,
+        n,
+        limit=MIN_CLASS_UNITS,
+        classes=classes,
+    )
+
+
+def mean_units(
+    estimates: pd.DataFrame,
+    metrics: MetricTable,
+) -> Iterator[Check]:
+    """Means that are not those of their metrics as shown: units in which one of these is null take no part in them."""
+    means = [metric for metric in metrics if isinstance(metric, Mean)]
+    value = estimates.set_index("metric")["value"]
+    differing = []
+    for mean in means:
+        of_parts = value[list(mean.of)].mean(skipna=False)
+        if not (pd.isna(of_parts) or np.isclose(value[mean.name], of_parts)):
+            differing.append(f"“{mean.shown_title}”")
+    text = "means over the units in which all of their metrics are measured, not those of the values shown: {means}"
+    return share_check(
+        "mean-units",
+        "warning",
+        text,
+        len(differing),
+        len(means),
+        means=differing,
+    )
+
+
+def duplicate_texts(
+    units: pd.DataFrame,
+    column: str,
+    unit: str,
+) -> Iterator[Check]:
+    """Units that have the same text are no independent samples."""
+    if column not in units:
+        return
+    texts = units.drop_duplicates(unit)[column].dropna()
+    texts = texts[texts.astype(str).str.strip() != ""]
+    text = "{n} samples share a text, so they are not independent: the true intervals are wider."
+    n_doubled = texts.duplicated(keep=False).sum()
+    yield from share_check("duplicate-texts", "warning", text, n_doubled, len(texts))
+
+
+def missing_units(
+    units: Mapping[str, int],
+    total: int,
+) -> Iterator[Check]:
+    """Runs of a study that lack units which others have. `units`: run -> number of its units, of `total`."""
+    lacking = {run: total - n for run, n in units.items() if n < total}
+    text = "Not all runs have all {total} samples: {runs}. Values of a run rest on its own samples."
+    return share_check(
+        "missing-units",
+        "warning",
+        text,
+        sum(lacking.values()),
+        total * len(units),
+        total=total,
+        runs=_lacks(lacking),
+    )
+
+
+def missing_seeds(
+    conditions: Mapping[str, Sequence[str]],
+) -> Iterator[Check]:
+    """Conditions of a study that lack seeds which others have."""
+    seeds = dict.fromkeys(seed for own in conditions.values() for seed in own)
+    lacking = {
+        condition: missing
+        for condition, own in conditions.items()
+        if (missing := [seed for seed in seeds if seed not in own])
+    }
+    text = "not all conditions have all of the {total} seeds: {conditions}"
+    return share_check(
+        "missing-seeds",
+        "warning",
+        text,
+        sum(map(len, lacking.values())),
+        len(seeds) * len(conditions),
+        total=len(seeds),
+        conditions=_lacks(lacking),
+    )
+
+
+def _lacks(lacking: Mapping[str, Any]) -> list[str]:
+    """Who lacks what, in words."""
+    return [say("{run} lacks {count}", run=run, count=what) for run, what in lacking.items()]
+
+
+def _titles(rows: pd.DataFrame) -> list[str]:
+    """The titles of rows of estimates or of a comparison, in quotation marks."""
+    return [f"“{metric_title(*names)}”" for names in zip(rows["metric"], rows["title"])]
+
+
+def one_sided_missing(differences: pd.DataFrame) -> Iterator[Check]:
+    """Cells that only one side of a comparison has: they take no part, and could change the difference.
+
+    `differences`: rows of a comparison, those of the metrics that lead. One check a candidate, on the first metric
+    that lacks cells.
+    """
+    n_missing = differences["missing_baseline"] + differences["missing_candidate"]
+    rows = differences.assign(n=n_missing, shown=_titles(differences))[n_missing > 0]
+    for row in rows.drop_duplicates("candidate").to_dict("records"):
+        text = (
+            "{n} of {of} values of {shown} are on one side only and left out ({baseline} lacks {missing_baseline}, "
+            "{candidate} lacks {missing_candidate})"
+        )
+        if pd.notna(row["delta_worst"]) and pd.notna(row["delta_best"]):
+            text += (
+                "; were they all the worst, the difference would be {delta_worst:+.3f}, all the best, "
+                "{delta_best:+.3f}"
+            )
+        n, of = row.pop("n"), row.pop("n_cells")
+        yield from share_check("one-sided-missing", "warning", text, n, of, **row)
+
+
+def not_random(differences: pd.DataFrame) -> Iterator[Check]:
+    """Metrics of which one side lacks other samples than it has: its values are no fair part of all.
+
+    `differences`: rows of a comparison, those of the metrics that lead.
+    """
+    text = (
+        "What is missing between {baseline} and {candidate} is not missing at random: on {metrics} the samples that "
+        "one side lacks have other values on the other side. No verdict."
+    )
+    for _, rows in differences[differences["not_random"]].groupby("candidate", sort=False):
+        row = rows.iloc[0]
+        yield from share_check(
+            "missing-not-random",
+            "blocking",
+            text,
+            row["missing_baseline"] + row["missing_candidate"],
+            row["n_cells"],
+            baseline=row["baseline"],
+            candidate=row["candidate"],
+            metrics=_titles(rows),
+        )
+
+
+def other_texts(
+    n: int,
+    baseline: str,
+    candidate: str,
+) -> Iterator[Check]:
+    """Samples that pair by their id but have other texts: they are other questions."""
+    text = "{n} samples of {baseline} and {candidate} pair by id but have other texts, and are left out."
+    return share_check(
+        "other-texts",
+        "warning",
+        text,
+        n,
+        n,
+        baseline=baseline,
+        candidate=candidate,
+    )

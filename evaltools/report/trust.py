@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from .. import __version__
-from ..core.check import Check, checks_of_runs, worst_first
-from ..core.common_checks import (
+from ..core.check import (
+    Check,
+    checks_of_runs,
     class_sizes,
     constant_metrics,
     few_units,
@@ -20,6 +21,7 @@ from ..core.common_checks import (
     not_random,
     one_sided_missing,
     other_texts,
+    worst_first,
 )
 from ..core.files import EXAMPLES, bytes_hash, dumps
 from ..core.language import language, listed, say

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
-from evaltools.core.check import Check, checks_of_runs
-from evaltools.core.common_checks import (
+from evaltools.core.check import (
+    Check,
+    checks_of_runs,
     constant_metrics,
     duplicate_texts,
     missing_units,

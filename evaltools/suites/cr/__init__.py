@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .matching import TupleF1, tuple_f1
-    from .tuples import MatchPolicy
+    from .tuples import MatchPolicy, TupleF1, tuple_f1
 
 __all__ = ["MatchPolicy", "TupleF1", "tuple_f1"]
 
@@ -18,9 +17,9 @@ def __getattr__(name: str) -> Any:
     # loaded on first use, so that `import evaltools` and the command line stay quick
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import matching, tuples
+    from . import tuples
 
-    return getattr(tuples if name == "MatchPolicy" else matching, name)
+    return getattr(tuples, name)
 
 
 def __dir__() -> list[str]:

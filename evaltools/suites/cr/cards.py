@@ -10,8 +10,7 @@ import pandas as pd
 
 from ...core.language import listed, say
 from ...report.samples import Layout, Line, Place, Row, SampleView
-from .matching import Side, match_pairs
-from .tuples import KEY_NAMES, KEYS, EvalTuple, Key, MatchPolicy, pairs
+from .tuples import KEY_NAMES, KEYS, EvalTuple, Key, MatchPolicy, Side, match_pairs, pairs
 
 if TYPE_CHECKING:
     from ...report.run import Run

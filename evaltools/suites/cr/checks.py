@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 from msgspec import json
 
-from ...core.check import Check, Level, share_check
-from ...core.common_checks import duplicate_texts
+from ...core.check import Check, Level, duplicate_texts, share_check
 from ...core.language import listed, say
 from .schema import STAND_IN
 from .tuples import KEY_NAMES, KEYS, EvalTuple, attribute_of

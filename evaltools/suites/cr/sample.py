@@ -14,14 +14,6 @@ import pandas as pd
 from msgspec import json
 
 from ...core.metric import set_f1
-from .matching import (
-    Ranked,
-    Side,
-    conflicts,
-    match_pairs,
-    rank,
-    representatives,
-)
 from .options import CrOptions
 from .schema import ReviewAction, Scorecard, TupleRow
 from .scorecard import DROP_REASONS, drop_reason, stage_delta
@@ -36,7 +28,20 @@ from .sources import (
     stage1_rows,
     text_id,
 )
-from .tuples import KEYS, POLARITIES, collapse, polarity_of, read_tuple, term_key
+from .tuples import (
+    KEYS,
+    POLARITIES,
+    Ranked,
+    Side,
+    collapse,
+    conflicts,
+    match_pairs,
+    polarity_of,
+    rank,
+    read_tuple,
+    representatives,
+    term_key,
+)
 
 NAN = float("nan")
 

@@ -1,13 +1,16 @@
-"""Evaluation tuples in normal form, and the policies by which they are compared.
+"""Evaluation tuples in normal form, matched under a key; representatives of aspects, and conflicts between them.
 
-Sources: seed cr_metrics_spec section 2, seed cr_f1_metrics_examples sections 2-8; decisions D1, D4, D5, D6.
+Sources: [M] seed cr_metrics_spec, [F] seed cr_f1_metrics_examples sections 2-8; decisions D1, D4, D5, D6.
 """
 
 from __future__ import annotations
 
+import math
 import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from operator import itemgetter
+from typing import Any, Literal, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -205,3 +208,195 @@ def _normal_form(
     # a tuple comes back in stage 1, in the final result and often in the gold of its sample
     known = polarity if polarity in KNOWN else "neutral"
     return EvalTuple(normalize_ref(ref), normalize_term(term), known)
+
+
+Rank = tuple[bool, float, bool]
+"""How well a tuple represents its aspect: larger is better."""
+
+Ranked = Sequence[tuple[Rank, EvalTuple]]
+"""The tuples of a sample with their ranks."""
+
+Pairs = dict[Pair, None]
+"""Distinct pairs, in order of appearance."""
+
+
+class Match(NamedTuple):
+    """How the predicted pairs of a sample agree with its gold pairs."""
+
+    tp: int
+    missing: set[Pair]
+    spurious: set[Pair]
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """(tp, fp, fn)."""
+        return self.tp, len(self.spurious), len(self.missing)
+
+    @property
+    def f1(self) -> float:
+        """F1 of precision and recall, in [0, 1]; 0 where nothing is matched. [F] 8.
+
+        >>> Match(2, {"a", "b", "c"}, {"d"}).f1
+        0.5
+        """
+        tp, fp, fn = self.counts
+        return 2 * tp / (2 * tp + fp + fn) if tp else 0.0
+
+    @property
+    def is_right(self) -> bool:
+        """Whether nothing is missing, and nothing too much: precision and recall are both 1, or there are no pairs."""
+        return not (self.missing or self.spurious)
+
+
+class Side:
+    """The tuples of a sample's gold or of a stage, in order of appearance, each once, and their pairs under each key."""
+
+    def __init__(self, tuples: Iterable[EvalTuple], policy: MatchPolicy) -> None:
+        self.tuples, self.policy = tuple(dict.fromkeys(tuples)), policy
+        self.pairs: dict[Key, Pairs] = {key: {} for key in KEYS}
+        for named in self.tuples:
+            for key, pair in pairs(named, policy).items():
+                if pair is not None:
+                    self.pairs[key][pair] = None
+
+    def takes_part(self, key: Key) -> bool:
+        """Whether a sample with this gold has an F1 under a key: by the policy, only where it has a pair (D26)."""
+        return bool(self.pairs[key] or (self.tuples and self.policy.pairless == "zero"))
+
+    def f1(self, pred: Side, key: Key) -> float:
+        """F1 of a prediction against this gold under a key; nan where the sample takes no part."""
+        return (
+            match_pairs(self.pairs[key], pred.pairs[key]).f1 if self.takes_part(key) else math.nan
+        )
+
+
+def match_pairs(gold: Pairs, pred: Pairs) -> Match:
+    """Match the pairs of one sample. [F] 7-8, D6.
+
+    Equal pairs match first. Then each implicit gold pair that is left takes one predicted pair of its polarity that
+    is left, one without a term if there is one. So the gold as prediction matches wholly (D26).
+    """
+    missing, spurious = gold.keys() - pred.keys(), pred.keys() - gold.keys()
+    for pair in [pair for pair in gold if not pair[0] and pair in missing]:
+        free = [other for other in pred if other in spurious and other[1] == pair[1]]
+        if free:
+            missing.remove(pair)
+            spurious.remove(max(reversed(free), key=lambda other: not other[0]))
+    return Match(len(gold) - len(missing), missing, spurious)
+
+
+class TupleF1(NamedTuple):
+    """Precision, recall and F1 of one sample, in [0, 1], and the counts that they come from.
+
+    The three are nan where the sample takes no part: its gold has no pair under the key (D26).
+
+    >>> tuple_f1([("a#b", "x", "positive")], [("a#b", "y", "positive")]).f1
+    1.0
+    """
+
+    precision: float
+    recall: float
+    f1: float
+    tp: int
+    fp: int
+    fn: int
+
+
+def tuple_f1(
+    gold: Iterable[Any],
+    pred: Iterable[Any],
+    key: Key = "refpol",
+    match: str | MatchPolicy = "spec",
+) -> TupleF1:
+    """Compare the predicted tuples of one sample with its gold tuples.
+
+    A tuple is (aspect_ref, aspect_term, polarity) or a dict with these keys, in any spelling that files of runs have;
+    it is brought into normal form. `key` says what is compared: "refpol" (ref, polarity), "otepol" (term, polarity) or
+    "attrpol" (attribute, polarity). `match` is "spec", "reference", switches as in "spacing=collapse" (`match_policy`)
+    or a MatchPolicy. An empty denominator gives 0. Raises ValueError for another key or policy, and for what is no
+    tuple. [F] 2-8.
+
+    By ref ([F] 4.3): one of two predictions is right, one of two gold tuples is found.
+
+    >>> gold = [("제품 전체#일반", "아이립밤", "positive"), ("패키지/구성품#편의성", "사이즈", "positive")]
+    >>> pred = [("제품 전체#품질", "아이립밤", "positive"), ("패키지·구성품#편의성", "사이즈", "pos")]
+    >>> tuple_f1(gold, pred)
+    TupleF1(precision=0.5, recall=0.5, f1=0.5, tp=1, fp=1, fn=1)
+
+    By term ([F] 5.2): blanks do not count, unless the policy keeps them.
+
+    >>> gold, pred = [("본품#일반", "레몬그라스 향", "positive")], [("", "레몬그라스향", "positive")]
+    >>> tuple_f1(gold, pred, key="otepol").f1, tuple_f1(gold, pred, key="otepol", match="reference").f1
+    (1.0, 0.0)
+
+    Two implicit gold tuples, as dicts, are matched by polarity, one to one ([F] 7).
+
+    >>> gold = [{"aspect_ref": ref, "aspect_term": "", "polarity": "positive"} for ref in ("본품#품질", "본품#일반")]
+    >>> pred = [("제품 전체#품질", "제품", "positive"), ("본품#일반", "본품", "positive")]
+    >>> tuple_f1(gold, pred, key="otepol").tp
+    2
+    """
+    if key not in KEYS:
+        raise ValueError(f"no key {key!r}; expected one of {', '.join(KEYS)}")
+    policy = match_policy(match)
+    of_gold = Side([_read(value, gold=True) for value in gold], policy)
+    of_pred = Side([_read(value) for value in pred], policy)
+    found = match_pairs(of_gold.pairs[key], of_pred.pairs[key])
+    tp, fp, fn = found.counts
+    precision, recall = (tp / (tp + others) if tp else 0.0 for others in (fp, fn))
+    f1 = found.f1
+    if tp + fn == 0 and policy.pairless == "out":
+        precision = recall = f1 = math.nan
+    return TupleF1(precision, recall, f1, tp, fp, fn)
+
+
+def _read(value: Any, *, gold: bool = False) -> EvalTuple:
+    """A tuple of the caller's."""
+    if not isinstance(value, Mapping):
+        if isinstance(value, str) or len(value) != 3:
+            raise ValueError(f"expected a dict or (ref, term, polarity), got {value!r}")
+        value = dict(zip(("aspect_ref", "aspect_term", "polarity"), value))
+    return read_tuple(TupleRow.model_validate(value), gold=gold)
+
+
+def rank(row: TupleRow, term: str) -> Rank:
+    """How well a tuple of this term represents its aspect: grounded explicitly, confident, not dropped. [M] 3.4.
+
+    Grounding is explicit where the tuple says so, or says nothing and has a term. A missing confidence ranks lowest.
+    """
+    if row.grounding:
+        explicit = row.grounding.strip().lower() == "explicit"
+    else:
+        explicit = term != ""
+    confidence = -1.0 if row.confidence is None else row.confidence
+    return explicit, confidence, not row.drop_reason
+
+
+def by_aspect(ranked: Ranked, aspects: Iterable[str]) -> dict[str, list[tuple[Rank, EvalTuple]]]:
+    """Aspect -> its tuples with their ranks. `aspects` are those of the tuples, in the same order."""
+    groups: dict[str, list[tuple[Rank, EvalTuple]]] = {}
+    for aspect, member in zip(aspects, ranked):
+        groups.setdefault(aspect, []).append(member)
+    return groups
+
+
+def representatives(ranked: Ranked, aspects: Iterable[str]) -> list[EvalTuple]:
+    """The tuple of the highest rank of each aspect, the first of equals. [M] 3.4."""
+    groups = by_aspect(ranked, aspects).values()
+    return [max(members, key=itemgetter(0))[1] for members in groups]
+
+
+def conflicts(ranked: Ranked, aspects: Iterable[str]) -> tuple[bool, bool]:
+    """Whether some aspect carries two polarities; whether it still does among its highest-ranking tuples. [M] 3.4, D7.
+
+    Tuples without an aspect are left out.
+    """
+    raw = unsettled = False
+    if len({named.polarity for _, named in ranked}) < 2:  # most samples
+        return False, False
+    for aspect, members in by_aspect(ranked, aspects).items():
+        if aspect:
+            highest, _ = max(members)
+            raw |= len({named.polarity for _, named in members}) > 1
+            unsettled |= len({named.polarity for rank, named in members if rank == highest}) > 1
+    return raw, unsettled

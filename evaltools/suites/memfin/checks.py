@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...core.check import Check, share_check
-from ...core.common_checks import duplicate_texts
+from ...core.check import Check, duplicate_texts, share_check
 
 if TYPE_CHECKING:
     from ...report.run import Run

@@ -9,8 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .lexicon import LEXICON, contains_any
-from .replies import Found
+from .replies import LEXICON, Found, contains_any
 from .schema import Dialog, Recall, Turn
 
 SOURCES = ("short_term", "long_term", "profile")

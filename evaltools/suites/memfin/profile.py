@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...core.metric import set_f1
-from .lexicon import LEXICON, first_match
+from .replies import LEXICON, first_match
 from .schema import Dialog, ProfileSnapshot, ProfileTruth
 
 # metric of a field with one value -> its names in the truth, and in a snapshot and the word lists

@@ -1,15 +1,40 @@
 """What a reply says by its words: risk disclosure (M3), compliance (M4), explainability (M5).
 
+LEXICON holds the word lists of all measures. Their order counts: where several could match, the first wins.
 Source: memfin_metrics 3.3 to 3.5.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from .lexicon import LEXICON, contains_any
 from .schema import Dialog, Turn, Violation
+
+LEXICON: dict[str, Any] = json.loads(
+    Path(__file__).with_name("lexicon.json").read_text(encoding="utf-8")
+)
+
+
+def contains_any(words: Iterable[str], text: str) -> bool:
+    """Whether one of the words stands in the text.
+
+    >>> contains_any(["波动", "回撤"], "净值有波动")
+    True
+    """
+    return any(word in text for word in words)
+
+
+def first_match(lists: Mapping[str, Sequence[str]], text: str) -> str | None:
+    """The first name of which a word stands in the text; None where there is none.
+
+    >>> first_match({"low": ["保守"], "high": ["激进"]}, "我比较激进")
+    'high'
+    """
+    return next((name for name, words in lists.items() if contains_any(words, text)), None)
+
 
 LABELS = ("compliant", "minor_violation", "severe_violation")
 

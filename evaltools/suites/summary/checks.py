@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...core.check import Check, Level, share_check
-from ...core.common_checks import duplicate_texts
+from ...core.check import Check, Level, duplicate_texts, share_check
 from ...core.language import say
 from .options import SummaryOptions
 from .states import JUDGED, metric_verdicts

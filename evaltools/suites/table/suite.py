@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
 
-from ...core.check import Check, share_check
-from ...core.common_checks import duplicate_texts
+from ...core.check import Check, duplicate_texts, share_check
 from ...core.errors import Problems, UsageError, shown_path
 from ...core.metric import Metric, MetricTable
 from ...core.names import nearest

@@ -13,22 +13,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evaltools as et
-from evaltools.suites.cr.matching import (
-    Match,
-    Side,
-    conflicts,
-    match_pairs,
-    rank,
-    representatives,
-    tuple_f1,
-)
 from evaltools.suites.cr.schema import TupleRow
 from evaltools.suites.cr.scorecard import stage_delta
 from evaltools.suites.cr.tuples import (
     KEYS,
     POLICIES,
+    Match,
     MatchPolicy,
+    Side,
+    conflicts,
+    match_pairs,
+    rank,
+    representatives,
     term_key,
+    tuple_f1,
 )
 
 from .cards import t
