@@ -83,11 +83,11 @@ def test_mutated_examples_are_scored_or_rejected(suite: str, example: str, tmp_p
         (b'{"a": ' + DEEP.encode() + b"}", "bad-json", 1),
         (b'{\n"a": ' + DIGITS.encode() + b"}", "bad-json", 2),
         (b'{\n\n"a": "\xff"}', "not-utf8", 3),
-        (b"", "bad-json", 1),
+        (b"", "empty-file", None),
         (b'{"a": 1}\n}', "bad-json", 2),
     ],
 )
-def test_a_json_file_that_is_none(tmp_path: Path, raw: bytes, code: str, line: int) -> None:
+def test_a_json_file_that_is_none(tmp_path: Path, raw: bytes, code: str, line: int | None) -> None:
     path = tmp_path / "a.json"
     path.write_bytes(raw)
     with pytest.raises(InputError) as e:
