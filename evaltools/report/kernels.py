@@ -1,33 +1,26 @@
-"""Kernels of report notebooks: forked from the process that makes the report, or started anew.
+"""The process that executes a report notebook with papermill: forked from the one that makes the report, or new.
 
-The folder that a command is called in, and the user's home, take no part in a report: a kernel imports no module
+The folder that a command is called in, and the user's home, take no part in a report: a notebook imports no module
 from there and reads no profile, startup file or style.
 """
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
-import warnings
-from functools import cache
-from multiprocessing import current_process
-from multiprocessing.context import ForkProcess
+import time
 from pathlib import Path
-from types import ModuleType
+from threading import Thread
 from typing import Any
 
-from ..core import plugins
-from ..core.workers import end_with_parent
-
-# environment variable: with "spawn" every kernel is started anew
-OPTION = "EVALTOOLS_KERNELS"
-
-# longest path of a folder for sockets, whose names are added to it
-SOCKET_BYTES = 80
-
-# what starts a kernel anew; -P leaves the working directory out of sys.path
-COMMAND = [sys.executable, "-P", "-m", "evaltools.report.kernels", "-f", "{connection_file}"]
+import matplotlib as mpl
+import numpy as np
+from IPython.core.displayhook import DisplayHook
+from IPython.core.displaypub import DisplayPublisher
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
 
 
 def import_papermill() -> Any:
@@ -47,170 +40,116 @@ def import_papermill() -> Any:
     return papermill
 
 
-def start_kernel(arguments: list[str], **options: Any) -> None:
-    """Run an IPython kernel in this process, until it is told to end.
+papermill = import_papermill()
 
-    `arguments` are those of `ipykernel_launcher`, `options` those of `IPKernelApp`.
-    """
-    import matplotlib
-    from ipykernel.kernelapp import IPKernelApp
-
-    matplotlib.rcdefaults()  # without the matplotlibrc of the working directory or of the user
-    own = ["--IPKernelApp.ignore_cwd=True", "--matplotlib=inline"]
-    IPKernelApp.launch_instance([*arguments, *own], **options)
+import nbformat  # noqa: E402
+from nbformat.v4 import new_output  # noqa: E402
 
 
-def connection(folder: Path) -> Any:
-    """Settings of a manager whose kernel is reached by files in `folder`.
+class Stream(io.TextIOBase):
+    """What a cell prints, as its output."""
 
-    These are Unix sockets: other users of the machine cannot read along. A socket's path has at most 104 bytes on
-    some systems; from longer folders, and where there are none, a kernel is reached over TCP.
-    """
-    from traitlets.config import Config
+    encoding = "utf-8"
 
-    short = len(os.fsencode(folder)) <= SOCKET_BYTES
-    transport = "ipc" if os.name == "posix" and short else "tcp"
-    files = {"connection_file": str(folder / "kernel.json"), "transport": transport}
-    return Config({"KernelManager": files})
+    def __init__(self, shell: Shell, name: str) -> None:
+        self.shell, self.name = shell, name
 
-
-def load_libraries() -> None:
-    """Import what the notebooks of reports do, so that a kernel forked from this process need not."""
-    import pyarrow.parquet  # noqa: F401
-    import seaborn  # noqa: F401
-
-    from . import figures, make_study  # noqa: F401
-    from .fonts import families
-    from .templates import macros
-
-    families()
-    macros()
+    def write(self, text: str) -> int:
+        last = self.shell.outputs[-1:]
+        if last and last[0].get("name") == self.name:
+            last[0].text += text
+        elif text:
+            self.shell.add("stream", name=self.name, text=text)
+        return len(text)
 
 
-def run_forked(
-    arguments: list[str],
-    environment: dict[str, str],
-) -> None:
-    """Be a kernel, in a process that was forked for it from one with an event loop."""
-    import asyncio
+class Publisher(DisplayPublisher):
+    """What a cell shows by `display`, as its output."""
 
-    import numpy as np
+    def publish(self, data: Any, metadata: Any = None, **_: Any) -> None:
+        self.shell.add("display_data", data=data, metadata=metadata or {})
 
-    os.setsid()  # an interrupt from the terminal is not for kernels
-    signal.set_wakeup_fd(-1)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    asyncio.set_event_loop_policy(None)  # the loop of the other process is not for this one
-    end_with_parent()
-    os.environ.clear()
-    os.environ.update(environment)
+
+class Hook(DisplayHook):
+    """What a cell ends with, as its output."""
+
+    def write_output_prompt(self) -> None:
+        """Nothing: the number of a cell stands beside it."""
+
+    def write_format_data(self, format_dict: Any, md_dict: Any = None) -> None:
+        number = self.prompt_count
+        self.shell.add("execute_result", data=format_dict, metadata=md_dict, execution_count=number)
+
+
+class Shell(InteractiveShell):
+    """Runs cells in this process; `outputs` are those of the cell that runs."""
+
+    displayhook_class = Hook
+    display_pub_class = Publisher
+    outputs: list[Any]
+
+    def add(self, kind: str, **content: Any) -> None:
+        self.outputs.append(new_output(kind, **content))
+
+    def enable_gui(self, gui: Any = None) -> None:
+        """Nothing: figures stand in outputs."""
+
+    def _showtraceback(self, etype: Any, evalue: Any, stb: list[str]) -> None:
+        self.add("error", ename=etype.__name__, evalue=str(evalue), traceback=stb)
+
+
+class Engine(papermill.engines.Engine):  # type: ignore[misc]
+    """Executes a notebook in this process, until a cell fails."""
+
+    @classmethod
+    def execute_managed_notebook(cls, nb_man: Any, kernel_name: str, **_: Any) -> None:
+        shell = Shell.instance(config=Config({"HistoryManager": {"enabled": False}}))
+        sys.stdout, sys.stderr = Stream(shell, "stdout"), Stream(shell, "stderr")
+        shell.enable_matplotlib("inline")
+        for number, cell in enumerate(nb_man.nb.cells):
+            if cell.cell_type == "code":
+                cell.outputs = shell.outputs = []
+                result = shell.run_cell(cell.source, store_history=True)
+                cell.execution_count = result.execution_count
+                if not result.success:
+                    nb_man.cell_exception(cell, number)
+                    break
+
+
+def end_with(parent: int) -> None:
+    """End this process when its parent has ended."""
+    while os.getppid() == parent:
+        time.sleep(0.2)
+    os._exit(1)
+
+
+def run(draft: Path) -> None:
+    """Execute a notebook with the parameters in its metadata, in this process, which serves nothing else."""
+    Thread(target=end_with, args=(os.getppid(),), daemon=True).start()
+    if os.name == "posix":
+        os.setsid()  # an interrupt from the terminal is not for it
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_DFL)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):
+        os.dup2(nowhere, stream)  # what libraries write past Python
+    os.environ |= {"IPYTHONDIR": str(draft.parent), "PYTHONSAFEPATH": "1"}
     sys.path = [entry for entry in sys.path if entry not in ("", str(Path.cwd()))]
-    sys.modules["__main__"] = ModuleType("__main__")
-    sys.argv = ["ipykernel_launcher", *arguments]
-    # the other process may write elsewhere, as a test of commands does, or a notebook
-    sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
-    np.random.seed()  # noqa: NPY002 - unseeded numbers would be the same in every kernel
-    start_kernel(arguments, parent_handle=os.getppid())
-
-
-class ForkedKernel(ForkProcess):
-    """A kernel forked from this process, with the methods of `subprocess.Popen` that jupyter_client uses."""
-
-    stdin = stdout = stderr = None
-
-    def __init__(
-        self,
-        arguments: list[str],
-        environment: dict[str, str],
-    ) -> None:
-        load_libraries()
-        super().__init__(target=run_forked, args=(arguments, environment))
-        # until it has a session of its own, no signal from the terminal reaches it
-        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGHUP))
-        try:
-            self.start()
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-
-    def poll(self) -> int | None:
-        """The exit status; None while the kernel lives."""
-        return self.exitcode
-
-    def wait(self, timeout: float | None = None) -> int | None:
-        self.join(timeout)
-        return self.exitcode
-
-    def send_signal(self, number: int) -> None:
-        if self.exitcode is None and self.pid is not None:
-            os.kill(self.pid, number)
-
-
-def kernels_are_forked() -> bool:
-    """Whether kernels are forked: on Linux, unless the environment says otherwise.
-
-    With a suite of the user's they are started anew, as are those of a process that may have no children.
-    """
-    asked = os.environ.get(OPTION) != "spawn"
-    return (
-        sys.platform == "linux"
-        and asked
-        and not plugins.FROM_FILES
-        and not current_process().daemon
+    mpl.rcdefaults()  # without the matplotlibrc of the working directory or of the user
+    np.random.seed()  # noqa: NPY002 - unseeded numbers would be the same in every process
+    papermill.engines.papermill_engines.register("evaltools", Engine)
+    nb = nbformat.read(draft, as_version=4)
+    papermill.execute_notebook(
+        nb,
+        # papermill fills in parameters where a path has braces
+        str(draft).replace("{", "{{").replace("}", "}}"),
+        nb.metadata.papermill.parameters,
+        "evaltools",
+        kernel_name="python3",
+        progress_bar=False,
+        request_save_on_cell_execute=False,
     )
 
 
-# kernels of this process, as `subprocess.Popen` or ForkedKernel
-_started: list[Any] = []
-
-
-def end_kernels() -> None:
-    """End the kernels that are still alive, as after an interrupt."""
-    while _started:
-        kernel = _started.pop()
-        if kernel.poll() is None:
-            kernel.kill()
-            kernel.wait()
-
-
-@cache
-def kernel_manager() -> Any:
-    """The class of manager that forks or starts the kernel of a report."""
-    from jupyter_client.kernelspec import KernelSpec
-    from jupyter_client.manager import AsyncKernelManager
-
-    # an interrupt before a coroutine is awaited is no news beside the interrupt
-    warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)
-
-    class KernelManager(AsyncKernelManager):
-        @property
-        def kernel_spec(self) -> KernelSpec:
-            """This Python, whatever kernels the user has installed."""
-            return KernelSpec(argv=COMMAND, display_name="Python 3", language="python")
-
-        async def _async_launch_kernel(
-            self,
-            kernel_cmd: list[str],
-            **how: Any,
-        ) -> None:
-            folder = Path(self.connection_file).parent
-            environment = {
-                **(how.pop("env", None) or os.environ),
-                "IPYTHONDIR": str(folder / "ipython"),  # a profile of its own
-                "PYTHONSAFEPATH": "1",
-                "PYTHONSTARTUP": "",
-            }
-            provisioner: Any = self.provisioner
-            if kernels_are_forked():
-                forked = ForkedKernel(kernel_cmd[4:], environment)
-                provisioner.process = forked
-                provisioner.pid = provisioner.pgid = forked.pid
-            else:
-                await super()._async_launch_kernel(kernel_cmd, env=environment, **how)
-            _started.append(provisioner.process)
-
-    return KernelManager
-
-
 if __name__ == "__main__":
-    start_kernel(sys.argv[1:])
+    run(Path(sys.argv[1]))

@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 import re
+import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from multiprocessing import current_process
+from multiprocessing.context import ForkProcess
 from pathlib import Path
 from typing import Any
 
+from ..core import plugins
 from ..core.errors import WorkFailed
 from ..core.files import asset_dir, atomic, bytes_hash, dumps, sha256, write_text
 from ..core.folders import changed_files, locked, set_aside
 from ..core.language import say, speak
 from . import page, paper
 from .display import names_set
-from .kernels import (
-    connection,
-    end_kernels,
-    import_papermill,
-    kernel_manager,
-    kernels_are_forked,
-    load_libraries,
-)
+from .fonts import families
 from .make_study import study
 from .study import Study
+from .templates import macros
+
+# environment variable: with "spawn" every process of a notebook is started anew
+OPTION = "EVALTOOLS_KERNELS"
 
 NOTEBOOK = "metric_report.ipynb"
 HTML = "metric_report.html"
@@ -57,12 +58,14 @@ class ReportJob:
 
 
 def prepare() -> None:
-    """Load what executes notebooks and renders their pages, before the processes that do so are forked."""
-    import_papermill()
-    kernel_manager()
-    if kernels_are_forked():
-        load_libraries()
+    """Load what notebooks and pages are made with, before the processes that do so are forked."""
+    import seaborn  # noqa: F401
+
+    from . import figures, kernels  # noqa: F401
+
     page.exporter()
+    families()
+    macros()
 
 
 def parameters_of(notebook: str | Path) -> list[str]:
@@ -121,10 +124,10 @@ def run(job: ReportJob) -> Path:
     speak(job.parameters.get("lang", "en"))
     nb, failure = execute(job)
     tidy(nb)
-    if failure is not None:
+    if failure:
         _write(job.folder, nb, {"failed": True}, {})
-        last_line = str(failure).strip().splitlines()[-1]
-        raise WorkFailed(f"{last_line} (see {job.folder / NOTEBOOK})") from failure
+        last_line = failure.strip().splitlines()[-1]
+        raise WorkFailed(f"{last_line} (see {job.folder / NOTEBOOK})")
     contents: dict[str, bytes] = {}
     if job.paper is not None:
         of_paper = job.paper
@@ -190,47 +193,53 @@ def _write(
         write_text(folder / NOTEBOOK, nbformat.writes(nb) + "\n")
 
 
-def execute(job: ReportJob) -> tuple[Any, Exception | None]:
-    """The executed notebook of a report, and what made it stop, if anything did."""
-    papermill = import_papermill()
-    import nbformat
-    from nbclient.exceptions import DeadKernelError
+def execute(job: ReportJob) -> tuple[Any, str]:
+    """The executed notebook of a report, and what made it stop; "" where it came to its end."""
+    from . import kernels
 
-    # of a kernel that ends with an interrupt asyncio prints a traceback
-    for library in ("asyncio", "papermill"):
-        logging.getLogger(library).setLevel(logging.CRITICAL)
-    source = nbformat.read(asset_dir("notebooks") / job.notebook, as_version=4)
-    for cell in source.cells:
+    nbformat = kernels.nbformat
+    nb = nbformat.read(asset_dir("notebooks") / job.notebook, as_version=4)
+    nb.metadata["papermill"] = {"parameters": dict(job.parameters)}
+    for cell in nb.cells:
         if cell.cell_type == "markdown":
             cell.source = say(cell.source)
-    failure: Exception | None = None
     # a private folder outside of the results
     with tempfile.TemporaryDirectory(prefix="evaltools-", ignore_cleanup_errors=True) as folder:
         draft = Path(folder) / NOTEBOOK
-        # papermill fills in parameters where a path has braces
-        target = str(draft).replace("{", "{{").replace("}", "}}")
-        try:
-            papermill.execute_notebook(
-                source,
-                target,
-                parameters=dict(job.parameters),
-                kernel_name="python3",
-                progress_bar=False,
-                log_output=False,
-                request_save_on_cell_execute=False,
-                autosave_cell_every=0,
-                coalesce_streams=True,  # one print may come in two messages
-                shutdown_kernel="immediate",
-                config=connection(draft.parent),
-                kernel_manager_class=kernel_manager(),
-            )
-        except (papermill.PapermillException, DeadKernelError) as e:
-            failure = e
-        finally:
-            end_kernels()  # which are still alive, as after an interrupt
-        # of a kernel that died papermill writes nothing
-        nb = nbformat.read(draft, as_version=4) if draft.exists() else source
-    return nb, failure
+        nbformat.write(nb, draft)
+        run_kernel(draft)
+        nb = nbformat.read(draft, as_version=4)
+    for cell in nb.cells:
+        for output in cell.get("outputs", ()):
+            if output.output_type == "error":
+                return nb, f"{output.ename}: {output.evalue}"
+    return nb, "" if "end_time" in nb.metadata.papermill else "Kernel died"
+
+
+def run_kernel(draft: Path) -> None:
+    """Execute a notebook in a process of its own, which ends with an interrupt of this one.
+
+    On Linux it is forked from this one, unless the environment says otherwise. With a suite of the user's it is
+    started anew, as is that of a process that may have no children.
+    """
+    from . import kernels
+
+    is_apart = plugins.FROM_FILES or current_process().daemon or os.environ.get(OPTION) == "spawn"
+    process: Any
+    if is_apart or sys.platform != "linux":
+        # -P leaves the working directory out of sys.path
+        command = [sys.executable, "-P", "-m", kernels.__name__, str(draft)]
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL)
+        wait = process.wait
+    else:
+        process = ForkProcess(target=kernels.run, args=(draft,))
+        process.start()
+        wait = process.join
+    try:
+        wait()
+    finally:
+        process.kill()
+        wait()
 
 
 def tidy(nb: Any) -> None:

@@ -16,8 +16,7 @@ from typing import Any
 
 import pytest
 
-from evaltools.report import kernels
-from evaltools.report.notebook import NOTEBOOK, run
+from evaltools.report.notebook import NOTEBOOK, OPTION, run
 from tests.app.processes import alive, until
 
 from .test_notebook import texts
@@ -29,7 +28,7 @@ WHO = "import os\nprint(os.getpid(), os.getppid(), os.getsid(0))"
 
 @pytest.fixture(autouse=True)
 def forked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(kernels.OPTION, raising=False)
+    monkeypatch.delenv(OPTION, raising=False)
 
 
 def who(folder: Path) -> list[int]:
@@ -76,7 +75,7 @@ def test_nothing_of_the_working_directory_or_of_the_home_takes_part(
     # ipykernel leaves the streams of a process alone that a test runs in
     dropped = ("IPYTHONDIR", "MPLCONFIGDIR", "XDG_CONFIG_HOME", "PYTEST_CURRENT_TEST")
     kept = {name: value for name, value in os.environ.items() if name not in dropped}
-    own = {kernels.OPTION: how, "HOME": str(home), "PYTHONSTARTUP": str(startup)}
+    own = {OPTION: how, "HOME": str(home), "PYTHONSTARTUP": str(startup)}
     command = [sys.executable, "-P", "-c", MAKE]
     subprocess.run(command, input=pickle.dumps(made), env={**kept, **own}, check=True)
     file, *others = "".join(texts(made.folder / NOTEBOOK)).split()
