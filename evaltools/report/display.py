@@ -15,8 +15,8 @@ from typing import Any
 import pandas as pd
 
 from ..core.language import listed, say, speak
+from .page import style
 from .tables import HtmlTable, in_cell, notice, table
-from .templates import style
 from .text import interval
 
 # columns of frames that hold words of ours; what other columns hold may be anybody's

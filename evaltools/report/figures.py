@@ -10,7 +10,8 @@ import io
 import math
 import textwrap
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
@@ -26,7 +27,7 @@ from ..core.files import asset_dir
 from ..core.language import say
 from ..core.metric import Difference
 from ..stats.influence import formulas_of
-from .fonts import ANSWERED, families, webfont_css
+from .page import ANSWERED, families, webfont_css
 from .strip import ENDS
 from .text import titled, visible, width_of
 
@@ -58,12 +59,6 @@ def figure_style() -> Any:
     families()
     path = asset_dir("templates") / "report" / "figures.mplstyle"
     return mpl.rc_params_from_file(path, use_default_template=False)
-
-
-def paper_style() -> Any:
-    """The style of the figures with the smaller letters of a column of a paper, for a block."""
-    sizes: Any = dict.fromkeys(("xtick.labelsize", "ytick.labelsize", "legend.fontsize"), 7)
-    return mpl.rc_context({**figure_style(), **sizes, "axes.labelsize": 8})
 
 
 def export(
@@ -112,18 +107,24 @@ def shown(
     return "\n".join(wrapped) or say("(empty)")
 
 
-def new_chart(rows: float) -> Figure:
-    """A figure `rows` rows high."""
-    height = min(max(1.3, 0.6 + ROW * rows), TALLEST)
-    return Figure(figsize=(WIDTH, height), layout="constrained")
+@contextmanager
+def new_chart(heights: Sequence[float]) -> Iterator[Figure]:
+    """A figure to be drawn in, with axes so many rows high, one below the other, and a legend of the first at last.
 
-
-def add_legend(chart: Figure) -> None:
-    """The entries of the first axes below them, one below the other; the chart grows by their lines."""
-    handles, labels = chart.axes[0].get_legend_handles_labels()
-    chart.legend(handles, labels, loc="outside lower left")
-    n_lines = sum(1 + label.count("\n") for label in labels)
-    chart.set_figheight(chart.get_figheight() + 0.18 * n_lines)
+    Letters are those of a column of a paper. The legend has a line an entry; the chart grows by these.
+    """
+    sizes: Any = dict.fromkeys(("xtick.labelsize", "ytick.labelsize", "legend.fontsize"), 7)
+    height = 0.6 + ROW * (sum(heights) + 1.5 * (len(heights) - 1))
+    height = min(max(1.3, height), TALLEST)
+    with mpl.rc_context({**figure_style(), **sizes, "axes.labelsize": 8}):
+        chart = Figure(figsize=(WIDTH, height), layout="constrained")
+        chart.subplots(len(heights), height_ratios=heights)
+        yield chart
+        handles, labels = chart.axes[0].get_legend_handles_labels()
+        if labels:
+            chart.legend(handles, labels, loc="outside lower left")
+            n_lines = sum(1 + label.count("\n") for label in labels)
+            chart.set_figheight(height + 0.18 * n_lines)
 
 
 # --- what draws
@@ -146,10 +147,8 @@ def forest(
     panels = [of_axis for _, of_axis in rows.groupby("axis", sort=False)]
     step = max(1.6, 0.6 * len(conditions))
     heights = [step * of_axis["label"].nunique() for of_axis in panels]
-    with paper_style():
-        chart = new_chart(sum(heights) + 1.5 * (len(panels) - 1))
-        axes = chart.subplots(len(panels), height_ratios=heights, squeeze=False)[:, 0]
-        for ax, of_axis in zip(axes, panels):
+    with new_chart(heights) as chart:
+        for ax, of_axis in zip(chart.axes, panels):
             labels = list(of_axis["label"].unique())
             for index, condition in enumerate(conditions):
                 of = of_axis[of_axis["condition"] == condition]
@@ -163,16 +162,14 @@ def forest(
                     s=16,
                     color=colour,
                     marker=MARKERS[index % len(MARKERS)],
-                    label=shown(condition),
+                    label=shown(condition) if len(conditions) > 1 else None,
                 )
             ax.set_yticks(range(len(labels)), map(shown, labels))
             ax.set_ylim(len(labels) - 0.5, -0.5)
             ax.grid(axis="y", visible=False)
             if zero:
                 ax.axvline(0, color="black", linewidth=0.8)
-        axes[-1].set_xlabel(shown(xlabel))
-        if len(conditions) > 1:
-            add_legend(chart)
+        ax.set_xlabel(shown(xlabel))
     return chart
 
 
@@ -181,14 +178,12 @@ def spread(values: Mapping[str, pd.Series]) -> Figure:
     drawn = {label: column.dropna() for label, column in values.items() if column.notna().any()}
     if not drawn:
         return Figure()
-    with paper_style():
-        chart = new_chart(6)
-        ax = chart.subplots()
+    with new_chart([6]) as chart:
+        [ax] = chart.axes
         colours = [PALETTE[index % len(PALETTE)] for index in range(len(drawn))]
         labels = [shown(label, 40) for label in drawn]
         ax.hist(list(drawn.values()), bins=20, color=colours, label=labels)
         ax.set(xlabel=say("value of a unit"), ylabel=say("samples"))
-        add_legend(chart)
     return chart
 
 
@@ -206,9 +201,8 @@ def paired(
     if pairs.empty:
         return Figure()
     gain = np.sign(pairs["y"] - pairs["x"]) * (-1 if better == "lower" else 1)
-    with paper_style():
-        chart = new_chart(9)
-        ax = chart.subplots()
+    with new_chart([9]) as chart:
+        [ax] = chart.axes
         ax.axline(
             (pairs["x"].iloc[0],) * 2,
             slope=1,
@@ -228,7 +222,6 @@ def paired(
                 label=f"{say(name)}: {is_kind.sum():,} ({100 * is_kind.mean():.0f}%)",
             )
         ax.set(xlabel=shown(before.name, 40), ylabel=shown(after.name))
-        add_legend(chart)
     return chart
 
 

@@ -17,10 +17,10 @@ from ..core.language import listed, say
 from ..stats.intervals import MIN_UNITS
 from . import study_sentences
 from .browse import changed_units, groups_of_change, groups_of_run
+from .page import macros
 from .strip import with_axes
 from .study_sentences import verdict_text
 from .tables import VERDICTS, HtmlTable, no_rows, shown_difference, shown_estimate, stack, words
-from .templates import macros
 from .text import anchor, clipped, number
 from .trust import all_checks, is_bundled, short_signature
 

@@ -44,6 +44,7 @@ papermill = import_papermill()
 
 import nbformat  # noqa: E402
 from nbformat.v4 import new_output  # noqa: E402
+from papermill.engines import Engine, papermill_engines  # noqa: E402
 
 
 class Stream(io.TextIOBase):
@@ -66,12 +67,14 @@ class Stream(io.TextIOBase):
 class Publisher(DisplayPublisher):
     """What a cell shows by `display`, as its output."""
 
-    def publish(self, data: Any, metadata: Any = None, **_: Any) -> None:
+    def publish(self, data: Any, metadata: Any = None, *_: Any, **__: Any) -> None:
         self.shell.add("display_data", data=data, metadata=metadata or {})
 
 
 class Hook(DisplayHook):
     """What a cell ends with, as its output."""
+
+    shell: Any
 
     def write_output_prompt(self) -> None:
         """Nothing: the number of a cell stands beside it."""
@@ -98,7 +101,7 @@ class Shell(InteractiveShell):
         self.add("error", ename=etype.__name__, evalue=str(evalue), traceback=stb)
 
 
-class Engine(papermill.engines.Engine):  # type: ignore[misc]
+class ShellEngine(Engine):  # type: ignore[misc]
     """Executes a notebook in this process, until a cell fails."""
 
     @classmethod
@@ -137,7 +140,7 @@ def run(draft: Path) -> None:
     sys.path = [entry for entry in sys.path if entry not in ("", str(Path.cwd()))]
     mpl.rcdefaults()  # without the matplotlibrc of the working directory or of the user
     np.random.seed()  # noqa: NPY002 - unseeded numbers would be the same in every process
-    papermill.engines.papermill_engines.register("evaltools", Engine)
+    papermill_engines.register("evaltools", ShellEngine)
     nb = nbformat.read(draft, as_version=4)
     papermill.execute_notebook(
         nb,

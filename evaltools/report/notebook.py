@@ -22,10 +22,8 @@ from ..core.folders import changed_files, locked, set_aside
 from ..core.language import say, speak
 from . import page, paper
 from .display import names_set
-from .fonts import families
 from .make_study import study
 from .study import Study
-from .templates import macros
 
 # environment variable: with "spawn" every process of a notebook is started anew
 OPTION = "EVALTOOLS_KERNELS"
@@ -64,8 +62,8 @@ def prepare() -> None:
     from . import figures, kernels  # noqa: F401
 
     page.exporter()
-    families()
-    macros()
+    page.families()
+    page.macros()
 
 
 def parameters_of(notebook: str | Path) -> list[str]:

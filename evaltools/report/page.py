@@ -1,22 +1,33 @@
-"""An executed notebook as one HTML file that loads nothing: contents list, folded code, sorting and filtering."""
+"""The page: an executed notebook as one HTML file that loads nothing, and what its pieces are made of.
+
+Contents list, folded code, sorting and filtering; the files of the folder `templates`; the Hangul and Han glyphs for
+figures and pages on machines that have no font with them.
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import io
 import re
 from collections.abc import Iterable, Mapping
 from copy import copy
+from dataclasses import replace
 from functools import cache
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from ..core.estimates import is_null
 from ..core.files import asset_dir
-from ..core.language import language, say
-from .fonts import webfont_css
-from .templates import OWN_STYLES, asset, environment
-from .text import anchor, visible
+from ..core.language import language, listed, say
+from ..stats.intervals import MIN_UNITS
+from .strip import axis_labels
+from .text import anchor, clipped, marked, plain, safe, short, sort_key, text_class, visible
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 SCRIPTS = ("vendor/sortable.min.js", "report/page.js")
 
@@ -139,3 +150,116 @@ def _contents(html: str) -> tuple[str, list[tuple[str, str]]]:
         return f'<h2 id="{entries[-1][0]}">{match[1]}</h2>'
 
     return re.sub("<h2>(.*?)</h2>", heading, html), entries
+
+
+# --- the files of the folder `templates`
+
+# the stylesheet that stands before a piece in a notebook, and that a page leaves out
+OWN_STYLES = re.compile(r'<style class="et-style">.*?</style>', re.DOTALL)
+
+
+@cache
+def asset(name: str) -> str:
+    """The text of a file of the folder."""
+    return (asset_dir("templates") / name).read_text(encoding="utf-8").strip()
+
+
+@cache
+def style() -> str:
+    """The stylesheet of the pieces as an element, for where they stand outside a page, as in JupyterLab."""
+    css = re.sub(r"/\*.*?\*/|\n", "", asset("report/fragments.css"), flags=re.DOTALL)
+    return f'<style class="et-style">{css}</style>'
+
+
+@cache
+def environment() -> Environment:
+    """The templates, with the functions that make text from data safe."""
+    # scoring makes no HTML and starts faster without Jinja
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    templates = Environment(
+        loader=FileSystemLoader(asset_dir("templates")),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    templates.globals |= {"say": say, "MIN_UNITS": MIN_UNITS}
+    templates.filters |= {
+        "bdi": safe,
+        "clipped": clipped,
+        "listed": listed,
+        "marked": marked,
+        "plain": plain,
+        "short": short,
+        "text_class": text_class,
+        "visible": visible,
+        "sort_key": sort_key,
+        "axis_labels": axis_labels,
+    }
+    templates.tests["measured"] = lambda number: not is_null(number)
+    return templates
+
+
+@cache
+def macros() -> Any:
+    """The macros of the pieces, as functions that give Markup."""
+    return environment().get_template("report/macros.html.j2").module
+
+
+# --- fonts
+
+FAMILY = "Evaltools Sans CJK"
+FILE = Path(__file__).parent / "fonts" / "EvaltoolsSansCJK-Regular.otf"
+
+BLOCKS = "1100-11FF 2460-24FF 3000-303F 3040-30FF 3130-318F 3200-33FF 4E00-9FFF AC00-D7A3 FF00-FFEF"
+"""What the web font answers for; Latin, Greek, arrows and quotation marks stay with the reader's own fonts."""
+
+ANSWERED = re.compile("[" + re.sub(r"\w{4}", r"\\u\g<0>", BLOCKS.replace(" ", "")) + "]")
+
+
+@cache
+def families() -> tuple[str, ...]:
+    """The families for `font.family`, by preference; the shipped face is registered on first use."""
+    from matplotlib import font_manager
+
+    fonts = font_manager.fontManager
+    fonts.addfont(FILE)
+    # the one weight also answers for bold, which matplotlib would otherwise log as a font not found
+    fonts.ttflist.append(replace(fonts.ttflist[-1], weight=700))
+    return "DejaVu Sans", FAMILY
+
+
+def webfont_css(text: str) -> str:
+    """A CSS @font-face holding just those Hangul, Han and full-width glyphs that `text` uses; "" where it uses none.
+
+    The font is a WOFF in a data: URL, limited by `unicode-range` to the same blocks, so that `FAMILY` can
+    stand first in a font-family list. The same text always gives the same bytes.
+    """
+    return _subset("".join(sorted(set(ANSWERED.findall(text)))))
+
+
+@cache
+def _subset(glyphs: str) -> str:
+    """The @font-face of `webfont_css` for these glyphs; pages and figures of a batch often use the same."""
+    if not glyphs:
+        return ""
+    from fontTools import subset
+    from fontTools.ttLib import TTFont
+
+    out = io.BytesIO()
+    # the bounding boxes of the whole font stand for those of its part: nothing lays out by them
+    with TTFont(FILE, lazy=True, recalcTimestamp=False, recalcBBoxes=False) as font:
+        subsetter = subset.Subsetter(
+            subset.Options(layout_features=[], desubroutinize=True, notdef_outline=True)
+        )
+        subsetter.populate(text=glyphs)
+        subsetter.subset(font)
+        font.flavor = "woff"
+        font.save(out)
+    data = base64.b64encode(out.getvalue()).decode("ascii")
+    ranges = ",".join(f"U+{block}" for block in BLOCKS.split())
+    return (
+        f'@font-face{{font-family:"{FAMILY}";font-display:block;'
+        f'src:url(data:font/woff;base64,{data}) format("woff");unicode-range:{ranges}}}'
+    )

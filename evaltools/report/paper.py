@@ -13,7 +13,7 @@ from ..core.language import speaking
 from ..core.names import natural
 from . import study_sentences
 from . import text as plain
-from .fonts import ANSWERED
+from .page import ANSWERED
 from .tables import shown_difference, shown_estimate
 from .text import Strong, latex_table, markdown_table
 from .trust import BOOTSTRAPS, count_methods

@@ -11,8 +11,8 @@ from markupsafe import Markup
 
 from ..core.files import dumps
 from ..core.language import say
+from .page import macros
 from .tables import HtmlTable
-from .templates import macros
 from .text import anchor
 
 # characters of one text that a card holds

@@ -16,7 +16,7 @@ from markupsafe import Markup
 from ..core.estimates import Row, is_null
 from ..core.language import say
 from ..core.metric import metric_title
-from .templates import OWN_STYLES, macros, style
+from .page import OWN_STYLES, macros, style
 from .text import estimate_text, interval, number, p_text, text_columns, text_of, titled
 
 # rows that a table shows

@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from PIL import Image
 
-from evaltools.report import fonts
+from evaltools.report import page
 from evaltools.report.figures import forest
 from tests.report.synthetic import estimates, in_panels
 
@@ -33,9 +33,9 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     own = mpl.get_data_path()
     monkeypatch.setattr(manager, "ttflist", [f for f in manager.ttflist if f.fname.startswith(own)])
     manager._findfont_cached.cache_clear()
-    fonts.families.cache_clear()
+    page.families.cache_clear()
     yield
-    fonts.families.cache_clear()
+    page.families.cache_clear()
     manager._findfont_cached.cache_clear()
 
 
@@ -48,7 +48,7 @@ def draw(text: str, families: list[str]) -> np.ndarray:
 
 
 def test_glyphs_are_drawn_on_a_bare_machine(bare: None, caplog: pytest.LogCaptureFixture) -> None:
-    families = list(fonts.families())
+    families = list(page.families())
     for text in TEXTS:
         with warnings.catch_warnings(), caplog.at_level(logging.WARNING):
             warnings.simplefilter("error")  # matplotlib warns "Glyph ... missing from font(s)"
@@ -61,12 +61,12 @@ def test_figures_hold_the_font_after_a_theme() -> None:
         sns.set_theme(font="Comic Sans MS")
         chart = forest(in_panels(estimates(3).assign(title="제품")), "value")
     families = {tuple(text.get_fontfamily()) for text in chart.findobj(Text) if text.get_text()}
-    assert families == {("DejaVu Sans", fonts.FAMILY)}
+    assert families == {("DejaVu Sans", page.FAMILY)}
 
 
 def test_webfont_holds_the_glyphs_used_and_no_others() -> None:
-    css = fonts.webfont_css("F1 of 제품 and 风险: 제품 →")
+    css = page.webfont_css("F1 of 제품 and 风险: 제품 →")
     data = base64.b64decode(re.search(r"base64,([^)]*)\)", css)[1])
     assert set(TTFont(io.BytesIO(data)).getBestCmap()) == {ord(c) for c in "제품风险"}
-    assert len(data) < 4000 and css == fonts.webfont_css("风险제품")
-    assert fonts.webfont_css("plain ASCII, “quotes” and → arrows") == ""
+    assert len(data) < 4000 and css == page.webfont_css("风险제품")
+    assert page.webfont_css("plain ASCII, “quotes” and → arrows") == ""
