@@ -20,11 +20,10 @@ from ...report.excel import BAD, GOOD, LOOK, Sheet, write_workbook
 from ...report.text import anchor
 from ...report.trust import spoken_checks
 from .cards import in_order
-from .metric_table import TERMS
 from .options import rules_in_force
 from .reasons import against, in_short, judged
 from .rules import METRICS
-from .states import JUDGED, WORD_OF, finding, metric_verdicts
+from .states import JUDGED, TERMS, WORD_OF, finding, metric_verdicts
 
 if TYPE_CHECKING:
     from ...report.run import Run

@@ -12,10 +12,9 @@ from ...core.language import listed, say
 from ...report.samples import Layout, Line, Place, Row, SampleView
 from ...report.tables import HtmlTable, stack, table, words
 from ...report.text import anchor, marked
-from .metric_table import TERMS
 from .options import rules_in_force
 from .reasons import Case, Evidence, compared, in_short, source_sentence, why
-from .states import JUDGED, STATES, WORD_OF
+from .states import JUDGED, STATES, TERMS, WORD_OF
 
 if TYPE_CHECKING:
     from ...report.run import Run

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ...core.language import listed, say
-from .metric_table import TERMS
-from .states import JUDGED
+from .states import JUDGED, TERMS
 from .wording import around
 
 Evidence = Mapping[str, Any]

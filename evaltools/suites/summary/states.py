@@ -32,6 +32,15 @@ STATES: tuple[State, ...] = ("fail", "look", "ok")
 WORD_OF: dict[State, str] = {"fail": "Do not ship", "look": "Check", "ok": "OK"}
 """What readers see of a state, on pages and in the workbook."""
 
+TERMS = {
+    "summary_accuracy": "Summary accuracy",
+    "summary_risk_coverage": "Risk coverage",
+    "summary_non_definitive": "Non-definitive",
+    "summary_needs_followup": "Follow-up",
+    "entity_recall": "Entity recall",
+}
+"""What they see of a score."""
+
 
 FIGURES = frozenset({"amount", "percent", "duration", "date"})
 """Kinds of entities of which a single one without support makes a summary wrong (D23)."""

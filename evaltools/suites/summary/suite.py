@@ -1,4 +1,4 @@
-"""The summary suite; its metrics stand in metric_table.py.
+"""The summary suite; its metrics stand in metrics.toml.
 
 Source: seed insurance_summary_prd 5 and 6; specification section 3.
 """
@@ -6,17 +6,17 @@ Source: seed insurance_summary_prd 5 and 6; specification section 3.
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 
 from ...core.errors import Problems
-from ...core.metric import MetricTable
+from ...core.metric import MetricTable, make_metric
 from ...core.records import require_file
 from ...core.suite import Scored, Source, Suite
 from ...core.workers import Workers
 from .artifacts import write_artifacts
 from .cards import first_screen, sample_view
 from .checks import checks
-from .metric_table import metric_table
 from .options import SummaryOptions, rules_in_force
 from .read import read_cases
 from .rules import JUDGED, METRICS
@@ -34,10 +34,19 @@ JSON_COLUMNS = [
 
 
 def metrics(options: SummaryOptions) -> MetricTable:
-    """The metrics under the rules in force."""
+    """The metrics under the rules in force, as metrics.toml has them in the order of reports."""
     thresholds = rules_in_force(options).thresholds
-    in_order = tuple((metric, thresholds[metric]) for metric in JUDGED)
-    return metric_table(in_order, options.judge != "off")
+    table = []
+    for row in tomllib.loads(Path(__file__).with_name("metrics.toml").read_text(encoding="utf-8"))[
+        "metric"
+    ]:
+        threshold = thresholds.get(row["name"].removesuffix("_pass_rate"), 0)
+        for text in ("title", "description"):
+            row[text] = row[text].format(threshold=f"{threshold:g}")
+        if options.judge != "off" and "bounds" in row:
+            row["proportion"] = False
+        table.append(make_metric(row))
+    return tuple(table)
 
 
 def headline(options: SummaryOptions, blocked: frozenset[str]) -> tuple[str, ...]:

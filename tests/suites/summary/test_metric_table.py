@@ -5,19 +5,15 @@ from __future__ import annotations
 import pytest
 
 from evaltools.core.language import say, speaking
-from evaltools.suites.summary.metric_table import metric_table
+from evaltools.suites.summary.options import SummaryOptions
 from evaltools.suites.summary.rules import METRICS
+from evaltools.suites.summary.suite import metrics
 
-SEED = (
-    ("summary_accuracy", 0.9),
-    ("summary_risk_coverage", 0.9),
-    ("summary_non_definitive", 0.8),
-    ("summary_needs_followup", 0.8),
-)
+SEED = SummaryOptions(rules="seed")
 
 
 def test_four_scores_by_mean_measured_mean_and_pass_rate_and_two_more() -> None:
-    table = {metric.name: metric for metric in metric_table(SEED, judged=False)}
+    table = {metric.name: metric for metric in metrics(SEED)}
     forms = ("{}", "{}_measured", "{}_pass_rate")
     expected = {form.format(name) for form in forms for name in METRICS[:4]}
     assert set(table) == expected | {"any_unsupported", "entity_recall"}
@@ -28,7 +24,7 @@ def test_four_scores_by_mean_measured_mean_and_pass_rate_and_two_more() -> None:
 def test_every_title_and_description_is_told_in_the_languages_of_readers(lang: str) -> None:
     untold = set()
     with speaking(lang):
-        for metric in metric_table(SEED, False):
+        for metric in metrics(SEED):
             for text in (metric.title, metric.description, metric.group):
                 if say(text) == text:
                     untold.add(text)
