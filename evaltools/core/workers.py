@@ -154,15 +154,11 @@ def _begin() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     # rows make many objects and hardly a cycle: the search for cycles after each 700 objects takes 7% of the time
     gc.set_threshold(50_000, 20, 100)
-    end_with_parent()
-
-
-def end_with_parent() -> None:
-    """From now on this process ends when the process that asked `multiprocessing` for it ends."""
     Thread(target=_wait_for_parent, daemon=True).start()
 
 
 def _wait_for_parent() -> None:
+    """End this process when the process that asked `multiprocessing` for it ends."""
     parent = parent_process()
     if parent is not None:
         parent.join()

@@ -20,7 +20,7 @@ from evaltools import BUILT_IN
 from evaltools.app.cli import main
 from evaltools.core.files import example
 from evaltools.core.plugins import get_suite
-from evaltools.report import kernels
+from evaltools.report.notebook import OPTION
 
 from .calling import QUICK, call, said, without_pages, written
 
@@ -120,7 +120,7 @@ def reports(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     first, second = tmp_path_factory.mktemp("first"), tmp_path_factory.mktemp("second")
     shutil.copytree(demo, first / "outputs")
     with chdir(second):
-        with patch.dict(os.environ, {kernels.OPTION: "spawn"}):
+        with patch.dict(os.environ, {OPTION: "spawn"}):
             call(*REPORTS["seeds"][0])
         with without_pages():
             for suite in ("memfin", "summary"):
