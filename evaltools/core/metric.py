@@ -273,10 +273,10 @@ def columns_of(ratios: Iterable[Metric]) -> list[str]:
     return list(dict.fromkeys(name for each in sums for text in each for name in linear(text)))
 
 
-def make_metric(row: Mapping[str, Any]) -> AnyMetric:
+def make_metric(row: Mapping[str, Any], **words: str) -> AnyMetric:
     """The metric with these fields: a Difference if it has `minuend`, a Mean if it has `of`.
 
-    ValueError for a field that is unknown or missing.
+    `words` stand in the {places} of its texts. ValueError for a field that is unknown or missing.
 
     >>> make_metric({"name": "n", "numerator": "n", "denominator": "", "better": "none"}).name
     'n'
@@ -290,6 +290,8 @@ def make_metric(row: Mapping[str, Any]) -> AnyMetric:
     for field, value in row.items():
         if isinstance(value, list):
             values[field] = tuple(value)
+        elif words and isinstance(value, str):
+            values[field] = value.format(**words)
     try:
         return kind(**values)
     except TypeError as error:

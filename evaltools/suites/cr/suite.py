@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import json
 
-from ...core.metric import AnyMetric, MetricTable, make_metric
+from ...core.metric import MetricTable, make_metric
 from ...core.suite import Suite
 from .artifacts import artifacts
 from .checks import checks
@@ -30,28 +30,15 @@ def metric_table(protocol: Key) -> MetricTable:
     """
     path = Path(__file__).with_name("metrics.toml")
     content = tomllib.loads(path.read_text(encoding="utf-8"))
-    table = [_metric(row) for row in content["counts"]]
+    table = [make_metric(row) for row in content["counts"]]
     for key, words in content["key"].items():
-        table += [_metric(row, key=key, **words) for row in content["by_key"]]
-    table += [_metric(row, protocol=protocol) for row in content["metric"]]
+        table += [make_metric(row, key=key, **words) for row in content["by_key"]]
+    table += [make_metric(row, protocol=protocol) for row in content["metric"]]
     by_name = {metric.name: metric for metric in table}
     for alias, template in content["aliases"].items():
         name = template.format(protocol=protocol)
         table.append(replace(by_name[name], name=alias, alias_of=name))
     return tuple(table)
-
-
-def _metric(row: dict[str, Any], **words: str) -> AnyMetric:
-    """The metric of a row, with these words in the {places} of its texts.
-
-    A row without a denominator is a plain count, unless it is a difference.
-    """
-    filled = {}
-    for field, value in row.items():
-        filled[field] = value.format(**words) if isinstance(value, str) else value
-    if "minuend" not in filled:
-        filled.setdefault("denominator", "")
-    return make_metric(filled)
 
 
 def metrics(options: CrOptions) -> MetricTable:

@@ -36,16 +36,13 @@ JSON_COLUMNS = [
 def metrics(options: SummaryOptions) -> MetricTable:
     """The metrics under the rules in force, as metrics.toml has them in the order of reports."""
     thresholds = rules_in_force(options).thresholds
+    content = tomllib.loads(Path(__file__).with_name("metrics.toml").read_text(encoding="utf-8"))
     table = []
-    for row in tomllib.loads(Path(__file__).with_name("metrics.toml").read_text(encoding="utf-8"))[
-        "metric"
-    ]:
-        threshold = thresholds.get(row["name"].removesuffix("_pass_rate"), 0)
-        for text in ("title", "description"):
-            row[text] = row[text].format(threshold=f"{threshold:g}")
+    for row in content["metric"]:
         if options.judge != "off" and "bounds" in row:
             row["proportion"] = False
-        table.append(make_metric(row))
+        threshold = thresholds.get(row["name"].removesuffix("_pass_rate"), 0)
+        table.append(make_metric(row, threshold=f"{threshold:g}"))
     return tuple(table)
 
 
