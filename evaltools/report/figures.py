@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import matplotlib as mpl
 import numpy as np
@@ -30,10 +30,6 @@ from ..stats.influence import formulas_of
 from .page import ANSWERED, families, webfont_css
 from .strip import ENDS
 from .text import titled, visible, width_of
-
-if TYPE_CHECKING:
-    from .run import Run
-    from .study import Study
 
 # what a saved figure would say of when it was made
 MADE_AT = {"svg": "Date", "pdf": "CreationDate"}
@@ -188,16 +184,15 @@ def spread(values: Mapping[str, pd.Series]) -> Figure:
 
 
 def paired(
-    before: pd.Series,
-    after: pd.Series,
+    sides: pd.DataFrame,
     better: str = "higher",
 ) -> Figure:
-    """Each unit's value before against after (or A against B): points off the diagonal are changes.
+    """Each unit's value before against after (or A against B), two columns: points off the diagonal are changes.
 
     The names of the columns are the labels of the axes. A unit with a null in either takes no part. Where many units
     share a place the mark grows with their number. Counts of improved, same and worsened stand in the legend.
     """
-    pairs = pd.DataFrame({"x": before, "y": after}).astype(float).dropna().round(6)
+    pairs = sides.set_axis(["x", "y"], axis="columns").astype(float).dropna().round(6)
     if pairs.empty:
         return Figure()
     gain = np.sign(pairs["y"] - pairs["x"]) * (-1 if better == "lower" else 1)
@@ -221,104 +216,83 @@ def paired(
                 alpha=0.75,
                 label=f"{say(name)}: {is_kind.sum():,} ({100 * is_kind.mean():.0f}%)",
             )
-        ax.set(xlabel=shown(before.name, 40), ylabel=shown(after.name))
+        ax.set(xlabel=shown(sides.columns[0], 40), ylabel=shown(sides.columns[1]))
     return chart
 
 
 # --- the figures of a run and of a study
 
 
-def _title(shown: Run | Study, name: str) -> str:
-    """The title of a metric with the arrow of its better direction."""
-    metric = shown.metric(name)
-    return titled(metric.shown_title, metric.better)
-
-
-def _forest(
-    shown: Run | Study,
-    rows: pd.DataFrame,
-    what: str,
-    zero: bool = False,
-) -> Figure:
-    """The figure of rows without those that a check blocks; a metric without limits has an axis of its own."""
-    ends = {formula.metric.name: sum(formula.ends) for formula in formulas_of(shown.metrics)}
-    rows = rows[~rows["metric"].isin(shown.blocked)]
-    labels = {name: _title(shown, name) for name in rows["metric"]}
-    axes = {name: "" if math.isfinite(ends[name]) else name for name in labels}
-    names = rows["metric"]
-    rows = rows.assign(label=names.map(labels), axis=names.map(axes))
-    xlabel = say("{what}, {level} interval", what=what, level=shown.resampling.percent)
-    return forest(rows, xlabel, zero)
-
-
 @dataclass(frozen=True)
-class RunPlots:
-    """The figures of a run."""
+class Plots:
+    """The figures of a run, or of a study."""
 
-    run: Run
+    shown: Any
+
+    def _title(self, name: str) -> str:
+        """The title of a metric with the arrow of its better direction."""
+        metric = self.shown.metric(name)
+        return titled(metric.shown_title, metric.better)
 
     def forest(self, *metrics: str) -> Figure:
-        """Values with their intervals, a line a metric (default: the headline).
+        """Values with their intervals, a line a metric (default: the headline); of several conditions differences.
+
+        Metrics that a check blocks are left out; one without limits has an axis of its own.
 
         >>> import evaltools as et
         >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
         >>> ax = run.plot.forest("fix_rate_refpol").axes[0]
         """
-        names = metrics or self.run.headline
-        return _forest(self.run, self.run.estimates_of(*names), say("value"))
+        shown, what = self.shown, say("value")
+        rows = shown.estimates_of(*(metrics or shown.headline))
+        is_compared = bool(getattr(shown, "candidates", ()))
+        if is_compared:
+            what = say("candidate − baseline")
+            rows = shown.differences_of(*dict.fromkeys(rows["metric"]))
+            rows = rows.rename(columns={"delta": "value", "candidate": "condition"})
+        rows = rows[~rows["metric"].isin(shown.blocked)]
+        ends = {formula.metric.name: sum(formula.ends) for formula in formulas_of(shown.metrics)}
+        names = rows["metric"]
+        rows = rows.assign(
+            label=[self._title(name) for name in names],
+            axis=["" if math.isfinite(ends[name]) else name for name in names],
+        )
+        xlabel = say("{what}, {level} interval", what=what, level=shown.resampling.percent)
+        return forest(rows, xlabel, zero=is_compared)
 
     def paired(self, metric: str | None = None) -> Figure:
         """Each unit's value before against after: the two sides of a difference (default: the first of the headline).
 
-        UsageError for a metric that is no difference.
+        Of a study: a metric (default: the primary) under the baseline against that under the first candidate.
+        UsageError for a metric of a run that is no difference.
 
         >>> import evaltools as et
         >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
         >>> ax = run.plot.paired("delta_f1_refpol").axes[0]
         """
-        run = self.run
-        names = [name for name in run.headline if isinstance(run.metric(name), Difference)]
-        difference = run.metric(metric or next(iter(names), run.primary))
-        if not isinstance(difference, Difference):
-            raise UsageError(
-                f"{difference.name} is no difference of two metrics, with a before and an after"
-            )
-        sides = (difference.subtrahend, difference.minuend)
-        before, after = (run.unit_values(name).rename(_title(run, name)) for name in sides)
-        return paired(before, after, difference.better)
+        shown = self.shown
+        if hasattr(shown, "candidates"):
+            drawn, name = shown.metric(metric or shown.primary), shown.candidate()
+            sides = shown.changes(drawn.name, name)[["baseline", "candidate"]]
+            labels = [f"{self._title(drawn.name)}, {side}" for side in (shown.baseline, name)]
+        else:
+            names = [name for name in shown.headline if isinstance(shown.metric(name), Difference)]
+            drawn = shown.metric(metric or next(iter(names), shown.primary))
+            if not isinstance(drawn, Difference):
+                raise UsageError(
+                    f"{drawn.name} is no difference of two metrics, with a before and an after"
+                )
+            of_sides = (drawn.subtrahend, drawn.minuend)
+            sides = pd.concat(map(shown.unit_values, of_sides), axis="columns")
+            labels = list(map(self._title, of_sides))
+        return paired(sides.set_axis(labels, axis="columns"), drawn.better)
 
     def spread(self, *metrics: str) -> Figure:
-        """How the values of single units are spread, a histogram a metric (default: the primary one).
+        """How the values of single units of a run are spread, a histogram a metric (default: the primary one).
 
         >>> import evaltools as et
         >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
         >>> ax = run.plot.spread("tuple_f1_s1_refpol", "tuple_f1_s2_refpol").axes[0]
         """
-        names = metrics or (self.run.primary,)
-        return spread({_title(self.run, name): self.run.unit_values(name) for name in names})
-
-
-@dataclass(frozen=True)
-class StudyPlots:
-    """The figures of a study."""
-
-    study: Study
-
-    def forest(self) -> Figure:
-        """The differences of the headline metrics to the baseline, with their intervals; of one condition its values."""
-        study = self.study
-        if not study.candidates:
-            return _forest(study, study.estimates_of(*study.headline), say("value"))
-        rows = study.differences_of(*study.headline)
-        rows = rows.rename(columns={"delta": "value", "candidate": "condition"})
-        return _forest(study, rows, say("candidate − baseline"), zero=True)
-
-    def paired(self) -> Figure:
-        """The primary metric of each unit under the baseline against that under the first candidate."""
-        study = self.study
-        name = study.candidate()
-        title = _title(study, study.primary)
-        changes = study.changes(study.primary, name)
-        before = changes["baseline"].rename(f"{title}, {study.baseline}")
-        after = changes["candidate"].rename(f"{title}, {name}")
-        return paired(before, after, study.metric(study.primary).better)
+        names = metrics or (self.shown.primary,)
+        return spread({self._title(name): self.shown.unit_values(name) for name in names})

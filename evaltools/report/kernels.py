@@ -101,7 +101,7 @@ class Shell(InteractiveShell):
         self.add("error", ename=etype.__name__, evalue=str(evalue), traceback=stb)
 
 
-class ShellEngine(Engine):  # type: ignore[misc]
+class ShellEngine(Engine):
     """Executes a notebook in this process, until a cell fails."""
 
     @classmethod

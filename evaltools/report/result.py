@@ -22,6 +22,7 @@ from .tables import HtmlTable
 from .trust import all_checks, provenance, signature
 
 if TYPE_CHECKING:
+    from .figures import Plots
     from .run import Run
 
 
@@ -93,6 +94,13 @@ class Result:
     def estimates_of(self, *names: str) -> pd.DataFrame:
         """The rows of `estimates` on these metrics, condition by condition. UsageError for an unknown name."""
         return rows_of(self.estimates, [self.metric(name).name for name in names])
+
+    @property
+    def plot(self) -> Plots:
+        """The figures: forest(*metrics), paired(metric) and, of a run, spread(*metrics)."""
+        from .figures import Plots  # loads matplotlib
+
+        return Plots(self)
 
     @property
     def resampling(self) -> Resampling:

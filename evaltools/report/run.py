@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -26,9 +26,6 @@ from .first_screen import estimates_table, run_screen
 from .result import Result, require_comparable
 from .tables import HtmlTable, in_cell, plain_estimates
 from .trust import all_checks, run_checks
-
-if TYPE_CHECKING:
-    from .figures import RunPlots
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -246,13 +243,6 @@ class Run(Result):
         return differing(changes)
 
     # --- what it shows
-
-    @property
-    def plot(self) -> RunPlots:
-        """The figures: forest(*metrics), paired(), spread(*metrics)."""
-        from .figures import RunPlots  # loads matplotlib
-
-        return RunPlots(self)
 
     def table(self, *names: str) -> HtmlTable:
         """Estimates of metrics as the report has them; all metrics, folded, without a name.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -28,9 +28,6 @@ from .result import Result, rows_of
 from .run import Run
 from .tables import HtmlTable, fold, in_cell, no_rows, stack
 from .trust import all_checks, study_checks
-
-if TYPE_CHECKING:
-    from .figures import StudyPlots
 
 Conditions = dict[str, dict[str, Run]]  # by seed; the seed of a system of one run is ""
 
@@ -364,13 +361,6 @@ class Study(Result):
             [self.metric(metric).name for metric in metrics or [self.primary]],
             (self.baseline, name),
         )
-
-    @property
-    def plot(self) -> StudyPlots:
-        """The figures: forest (differences), paired (a metric unit by unit)."""
-        from .figures import StudyPlots  # loads matplotlib
-
-        return StudyPlots(self)
 
     def table(self, *names: str) -> HtmlTable:
         """Metrics (by default the headline) of every candidate against the baseline; of one condition their values.

@@ -131,7 +131,7 @@ def notebook() -> Any:
         shown(tables.table(estimates()), "table(estimates)"),
         new_markdown_cell("### By category"),
         shown(forest(in_panels(by_text), "value"), "forest(...)"),
-        shown(figures.paired(before, before), "paired()"),
+        shown(figures.paired(pd.concat([before, before], axis=1)), "paired()"),
         shown(tables.table(wide, caption="A wide table"), "table(wide)"),
         shown(tables.table(texts, caption="Hostile"), "table(hostile)"),
         new_markdown_cell("## Samples"),
