@@ -78,7 +78,10 @@ def write_workbook(
         book.close()
 
 
-def _write_sheet(book: Any, sheet: Sheet) -> None:
+def _write_sheet(
+    book: Any,
+    sheet: Sheet,
+) -> None:
     """Write the lines above a table, and the table, which is as wide as a page where it is printed."""
     page = book.add_worksheet(sheet.name)
     look = {"valign": "top", "text_wrap": True}
@@ -124,7 +127,10 @@ def _write_sheet(book: Any, sheet: Sheet) -> None:
     page.repeat_rows(header)
 
 
-def _height(value: Any, width: int) -> int:
+def _height(
+    value: Any,
+    width: int,
+) -> int:
     """The lines that a value takes in a column of a width, as many as a row can show at the most."""
     shown = str(value)[: MOST_LINES * width].split("\n")
     return min(sum(max(1, ceil(width_of(line) / width)) for line in shown), MOST_LINES)

@@ -169,7 +169,9 @@ def forest(
     return chart
 
 
-def spread(values: Mapping[str, pd.Series]) -> Figure:
+def spread(
+    values: Mapping[str, pd.Series],
+) -> Figure:
     """Histograms of the values of units (label -> values) beside one another; nulls are passed over."""
     drawn = {label: column.dropna() for label, column in values.items() if column.notna().any()}
     if not drawn:
@@ -229,12 +231,18 @@ class Plots:
 
     shown: Any
 
-    def _title(self, name: str) -> str:
+    def _title(
+        self,
+        name: str,
+    ) -> str:
         """The title of a metric with the arrow of its better direction."""
         metric = self.shown.metric(name)
         return titled(metric.shown_title, metric.better)
 
-    def forest(self, *metrics: str) -> Figure:
+    def forest(
+        self,
+        *metrics: str,
+    ) -> Figure:
         """Values with their intervals, a line a metric (default: the headline); of several conditions differences.
 
         Metrics that a check blocks are left out; one without limits has an axis of its own.
@@ -260,7 +268,10 @@ class Plots:
         xlabel = say("{what}, {level} interval", what=what, level=shown.resampling.percent)
         return forest(rows, xlabel, zero=is_compared)
 
-    def paired(self, metric: str | None = None) -> Figure:
+    def paired(
+        self,
+        metric: str | None = None,
+    ) -> Figure:
         """Each unit's value before against after: the two sides of a difference (default: the first of the headline).
 
         Of a study: a metric (default: the primary) under the baseline against that under the first candidate.
@@ -287,7 +298,10 @@ class Plots:
             labels = list(map(self._title, of_sides))
         return paired(sides.set_axis(labels, axis="columns"), drawn.better)
 
-    def spread(self, *metrics: str) -> Figure:
+    def spread(
+        self,
+        *metrics: str,
+    ) -> Figure:
         """How the values of single units of a run are spread, a histogram a metric (default: the primary one).
 
         >>> import evaltools as et

@@ -173,11 +173,17 @@ def _notes(
     return notes
 
 
-def _address(out: Path, path: Path) -> str:
+def _address(
+    out: Path,
+    path: Path,
+) -> str:
     return quote(os.fsencode(path.relative_to(out)))
 
 
-def render(cards: list[Card], incomplete: list[tuple[str, str]]) -> str:
+def render(
+    cards: list[Card],
+    incomplete: list[tuple[str, str]],
+) -> str:
     """The page: the results by suite, the newest first; runs stand below the first condition that has them.
 
     A metric of a suite has one axis.

@@ -52,10 +52,17 @@ class Stream(io.TextIOBase):
 
     encoding = "utf-8"
 
-    def __init__(self, shell: Shell, name: str) -> None:
+    def __init__(
+        self,
+        shell: Shell,
+        name: str,
+    ) -> None:
         self.shell, self.name = shell, name
 
-    def write(self, text: str) -> int:
+    def write(
+        self,
+        text: str,
+    ) -> int:
         last = self.shell.outputs[-1:]
         if last and last[0].get("name") == self.name:
             last[0].text += text
@@ -67,7 +74,13 @@ class Stream(io.TextIOBase):
 class Publisher(DisplayPublisher):
     """What a cell shows by `display`, as its output."""
 
-    def publish(self, data: Any, metadata: Any = None, *_: Any, **__: Any) -> None:
+    def publish(
+        self,
+        data: Any,
+        metadata: Any = None,
+        *_: Any,
+        **__: Any,
+    ) -> None:
         self.shell.add("display_data", data=data, metadata=metadata or {})
 
 
@@ -79,7 +92,11 @@ class Hook(DisplayHook):
     def write_output_prompt(self) -> None:
         """Nothing: the number of a cell stands beside it."""
 
-    def write_format_data(self, format_dict: Any, md_dict: Any = None) -> None:
+    def write_format_data(
+        self,
+        format_dict: Any,
+        md_dict: Any = None,
+    ) -> None:
         number = self.prompt_count
         self.shell.add("execute_result", data=format_dict, metadata=md_dict, execution_count=number)
 
@@ -91,13 +108,25 @@ class Shell(InteractiveShell):
     display_pub_class = Publisher
     outputs: list[Any]
 
-    def add(self, kind: str, **content: Any) -> None:
+    def add(
+        self,
+        kind: str,
+        **content: Any,
+    ) -> None:
         self.outputs.append(new_output(kind, **content))
 
-    def enable_gui(self, gui: Any = None) -> None:
+    def enable_gui(
+        self,
+        gui: Any = None,
+    ) -> None:
         """Nothing: figures stand in outputs."""
 
-    def _showtraceback(self, etype: Any, evalue: Any, stb: list[str]) -> None:
+    def _showtraceback(
+        self,
+        etype: Any,
+        evalue: Any,
+        stb: list[str],
+    ) -> None:
         self.add("error", ename=etype.__name__, evalue=str(evalue), traceback=stb)
 
 
@@ -105,7 +134,12 @@ class ShellEngine(Engine):
     """Executes a notebook in this process, until a cell fails."""
 
     @classmethod
-    def execute_managed_notebook(cls, nb_man: Any, kernel_name: str, **_: Any) -> None:
+    def execute_managed_notebook(
+        cls,
+        nb_man: Any,
+        kernel_name: str,
+        **_: Any,
+    ) -> None:
         shell = Shell.instance(config=Config({"HistoryManager": {"enabled": False}}))
         sys.stdout, sys.stderr = Stream(shell, "stdout"), Stream(shell, "stderr")
         shell.enable_matplotlib("inline")

@@ -71,7 +71,10 @@ LABEL_HEADS = (
 )
 
 
-def write_artifacts(run: Run, folder: Path) -> None:
+def write_artifacts(
+    run: Run,
+    folder: Path,
+) -> None:
     """Write both files into a folder."""
     scores = scores_frame(run.data, rules_in_force(run.options).thresholds)
     with atomic(folder / "summary_scores.csv") as file:
@@ -80,7 +83,10 @@ def write_artifacts(run: Run, folder: Path) -> None:
     write_workbook(folder / "summary_scores.xlsx", sheets(run))
 
 
-def scores_frame(units: pd.DataFrame, thresholds: Mapping[str, float]) -> pd.DataFrame:
+def scores_frame(
+    units: pd.DataFrame,
+    thresholds: Mapping[str, float],
+) -> pd.DataFrame:
     """One row a case and metric.
 
     `passed` is empty without a threshold; `tags` and `evidence` are JSON.

@@ -35,7 +35,10 @@ def in_short(case: Case) -> list[str]:
     return lines
 
 
-def why(case: Case, metric: str) -> str:
+def why(
+    case: Case,
+    metric: str,
+) -> str:
     """What the score of a case rests on in a line: what a judge said, or what speaks against it and what else was found.
 
     What the rules say against a case is not told where a judge alone decided.
@@ -46,7 +49,10 @@ def why(case: Case, metric: str) -> str:
     return "; ".join([*lines, *in_favour(case, metric)])
 
 
-def judged(case: Case, metric: str) -> list[str]:
+def judged(
+    case: Case,
+    metric: str,
+) -> list[str]:
     """Who decided a score, and how, where a judge gave one."""
     if math.isnan(case[f"{metric}_llm"]):
         return []
@@ -66,7 +72,10 @@ def judged(case: Case, metric: str) -> list[str]:
     return [said]
 
 
-def against(case: Case, metric: str) -> list[str]:
+def against(
+    case: Case,
+    metric: str,
+) -> list[str]:
     """What speaks against a score, or leaves it open, by the rules."""
     evidence = case[f"{metric}_evidence"]
     lines = []
@@ -94,7 +103,10 @@ def against(case: Case, metric: str) -> list[str]:
     return lines
 
 
-def compared(entity: Evidence, case: Case) -> str:
+def compared(
+    entity: Evidence,
+    case: Case,
+) -> str:
     """What the summary says, and what the source does."""
     if "tag" in entity:
         return say("{tag} is only named: “{text}”", tag=say(entity["tag"]), text=entity["text"])
@@ -110,7 +122,10 @@ def compared(entity: Evidence, case: Case) -> str:
     return say("{said} → source {source}", said=said, source=source)
 
 
-def in_favour(case: Case, metric: str) -> list[str]:
+def in_favour(
+    case: Case,
+    metric: str,
+) -> list[str]:
     """What else a score rests on."""
     evidence = case[f"{metric}_evidence"]
     lines = []
@@ -136,7 +151,10 @@ def in_favour(case: Case, metric: str) -> list[str]:
     return lines
 
 
-def source_sentence(place: Evidence | None, contexts: Sequence[str]) -> str:
+def source_sentence(
+    place: Evidence | None,
+    contexts: Sequence[str],
+) -> str:
     """The sentence around a place of the contexts; "" without one."""
     return around(contexts[place["context"]], place["context_at"]) if place else ""
 
