@@ -77,23 +77,24 @@ def parameters_of(notebook: str | Path) -> list[str]:
 
 def is_current(job: ReportJob) -> bool:
     """Both files of the report are there, whole, and made from the same inputs, policy and versions."""
-    cells, recorded = _earlier(job.folder)
-    files = recorded.get("files", {})
-    expected = {**stamp(job), "files": files, "cells_sha256": cells}
-    return HTML in files and recorded == expected and not changed_files(job.folder, files)
+    recorded = _earlier(job.folder)
+    files = recorded["files"]
+    is_same = recorded == {**stamp(job), "files": files, "is_edited": False}
+    return HTML in files and is_same and not changed_files(job.folder, files)
 
 
-def _earlier(folder: Path) -> tuple[str, dict[str, Any]]:
-    """The hash of the cells of the report in a folder, and what it recorded; empty where there is none of ours."""
+def _earlier(folder: Path) -> dict[str, Any]:
+    """What the report in a folder recorded, and whether its notebook was edited since; no files where none is ours."""
     try:
         nb = json.loads((folder / NOTEBOOK).read_text(encoding="utf-8"))
         recorded = nb["metadata"]["evaltools"]
         files = {
             name: known for name, known in recorded["files"].items() if OWN_FILE.fullmatch(name)
         }
-        return _cells_hash(nb), {**recorded, "files": files}
+        is_edited = recorded.pop("cells_sha256") != _cells_hash(nb)
+        return {**recorded, "files": files, "is_edited": is_edited}
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        return "", {}
+        return {"files": {}, "is_edited": True}
 
 
 def _cells_hash(nb: Any) -> str:
@@ -173,15 +174,15 @@ def _write(
 
     folder.mkdir(parents=True, exist_ok=True)
     with locked(folder.parent):
-        cells, earlier = _earlier(folder)
-        for name in changed_files(folder, earlier.get("files", {})):
+        earlier = _earlier(folder)
+        for name in changed_files(folder, earlier["files"]):
             set_aside(folder / name, folder / name)
-        for name in earlier.get("files", {}).keys() - contents.keys():
+        for name in earlier["files"].keys() - contents.keys():
             (folder / name).unlink(missing_ok=True)
         for name, content in contents.items():
             with atomic(folder / name, "wb") as f:
                 f.write(content)
-        if earlier.get("cells_sha256") != cells or not earlier:
+        if earlier["is_edited"]:
             set_aside(folder / NOTEBOOK, folder / NOTEBOOK)
         nb.metadata["evaltools"] = {
             **recorded,

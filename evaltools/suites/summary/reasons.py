@@ -94,7 +94,13 @@ def against(
         lines.append(say("Risk left out: {tags}", tags=tags))
     if evidence.get("definitive"):
         lines.append(say("Promise: {texts}", texts=_quoted(evidence["definitive"])))
-    lines += _wrong_followup(evidence)
+    named = evidence.get("phrases", [])
+    is_due = evidence.get("expected", bool(named))
+    if is_due and not named:
+        lines.append(say("a follow-up is due, and none is named"))
+    if named and not is_due:
+        text = "a follow-up is named where none is due: {texts}"
+        lines.append(say(text, texts=_quoted(named)))
     for tag in evidence.get("unknown_tags", []):
         lines.append(f"{say('unknown tag')}: “{tag}”")
     if evidence.get("unread"):
@@ -157,18 +163,6 @@ def source_sentence(
 ) -> str:
     """The sentence around a place of the contexts; "" without one."""
     return around(contexts[place["context"]], place["context_at"]) if place else ""
-
-
-def _wrong_followup(evidence: Evidence) -> list[str]:
-    """Why the follow-up is wrong: it is due and not named, or named where none is due."""
-    named = evidence.get("phrases", [])
-    is_due = evidence.get("expected", bool(named))
-    if is_due and not named:
-        return [say("a follow-up is due, and none is named")]
-    if named and not is_due:
-        texts = _quoted(named)
-        return [say("a follow-up is named where none is due: {texts}", texts=texts)]
-    return []
 
 
 def _quoted(phrases: Iterable[Evidence]) -> str:
