@@ -29,14 +29,13 @@ def import_papermill() -> Any:
     jsonschema's optional check of URIs builds them at import; notebook schemas use none.
     """
     name = "rfc3987_syntax"
-    is_hidden = name not in sys.modules
-    if is_hidden:
-        sys.modules[name] = None  # type: ignore[assignment]
+    modules: dict[str, Any] = sys.modules
+    found = modules.setdefault(name, None)
     try:
         import papermill
     finally:
-        if is_hidden:
-            del sys.modules[name]
+        if found is None:
+            del modules[name]
     return papermill
 
 
