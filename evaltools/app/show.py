@@ -12,7 +12,7 @@ from ..core.terminal import echo, paragraph, table
 from ..report import study_sentences
 from ..report.run import Run
 from ..report.study import Study
-from ..report.tables import shown_difference, shown_estimate
+from ..report.tables import estimate_texts, shown_difference
 from ..report.text import number, visible
 
 # lines of a table, and checks, that are shown without --verbose
@@ -83,20 +83,10 @@ def _show_estimates(
 ) -> None:
     """Print the headline of a run, or of the conditions of a study, in a table."""
     level = f"{shown.resampling.percent} interval"
-    rows = []
-    for estimate in shown.estimates_of(*shown.headline).to_dict("records"):
-        texts = shown_estimate(estimate)
-        rows.append(
-            {
-                "metric": texts["title"],
-                "value": texts["value"],
-                level: texts["interval"],
-                "n": texts["n"],
-                "verdict": verdicts.get(texts["metric"], ""),
-                "id": texts["metric"],
-            }
-        )
-    show_frame(pd.DataFrame(rows), verbose)
+    columns = {"title": "metric", "value": "value", "interval": level, "n": "n", "metric": "id"}
+    texts = estimate_texts(shown.estimates_of(*shown.headline), columns)
+    texts.insert(4, "verdict", [verdicts.get(name, "") for name in texts["id"]])
+    show_frame(texts, verbose)
 
 
 def show_frame(frame: pd.DataFrame, verbose: bool = True) -> None:

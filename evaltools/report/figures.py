@@ -28,8 +28,7 @@ from ..core.language import say
 from ..core.metric import Difference
 from ..stats.influence import formulas_of
 from .page import ANSWERED, families, webfont_css
-from .strip import ENDS
-from .text import titled, visible, width_of
+from .text import ENDS, titled, visible, width_of
 
 # what a saved figure would say of when it was made
 MADE_AT = {"svg": "Date", "pdf": "CreationDate"}
@@ -253,7 +252,7 @@ class Plots:
         """
         shown, what = self.shown, say("value")
         rows = shown.estimates_of(*(metrics or shown.headline))
-        is_compared = bool(getattr(shown, "candidates", ()))
+        is_compared = bool(shown.candidates)
         if is_compared:
             what = say("candidate − baseline")
             rows = shown.differences_of(*dict.fromkeys(rows["metric"]))
@@ -282,7 +281,7 @@ class Plots:
         >>> ax = run.plot.paired("delta_f1_refpol").axes[0]
         """
         shown = self.shown
-        if hasattr(shown, "candidates"):
+        if hasattr(shown, "conditions"):
             drawn, name = shown.metric(metric or shown.primary), shown.candidate()
             sides = shown.changes(drawn.name, name)[["baseline", "candidate"]]
             labels = [f"{self._title(drawn.name)}, {side}" for side in (shown.baseline, name)]

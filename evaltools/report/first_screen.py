@@ -5,23 +5,26 @@ Its tables hold headline metrics, or differences, with an interval strip in each
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from ..core.check import LEVEL_WORDS
+from ..core.estimates import Row
 from ..core.language import listed, say
+from ..core.metric import MetricTable
+from ..stats.influence import formulas_of
 from ..stats.intervals import MIN_UNITS
 from . import study_sentences
-from .browse import changed_units, groups_of_change, groups_of_run
 from .page import macros
-from .strip import with_axes
+from .samples import changed_units, groups_of_change, groups_of_run
 from .study_sentences import verdict_text
 from .tables import VERDICTS, HtmlTable, no_rows, shown_difference, shown_estimate, stack, words
-from .text import anchor, clipped, number
+from .text import ENDS, anchor, axis_over, clipped, number
 from .trust import all_checks, is_bundled, short_signature
 
 if TYPE_CHECKING:
@@ -35,17 +38,47 @@ GIST = 60
 # --- tables
 
 
-def estimates_table(
+def metric_table(shown: Run | Study, *names: str) -> HtmlTable:
+    """Metrics with their strips, the primary one first; those that a check blocks stand in one line below.
+
+    Of a comparison their differences, else their values. "all": every metric but aliases, folded. UsageError for an
+    unknown name.
+    """
+    is_whole = names == ("all",)
+    if is_whole:
+        names = tuple(metric.name for metric in shown.metrics if not metric.alias_of)
+    names = tuple(shown.metric(name).name for name in names)
+    blocked = [name for name in names if name in shown.blocked]
+    found = shown.differences_of(*names) if shown.candidates else shown.estimates_of(*names)
+    frame = found[~found["metric"].isin(blocked)]
+    describe: Any = _differences if shown.candidates else _values
+    heads, caption, rows = describe(shown, frame, is_whole)
+    for row in rows:
+        metric = shown.metric(row["metric"])
+        row["about"] = f"{say(metric.description)} ({metric.name})".strip()
+    rows.sort(key=lambda row: not row["primary"])
+    groups = list(dict.fromkeys(row["group"] for row in rows))
+    rows = with_axes(rows, shown.metrics, differences="difference" in heads)
+    rows.sort(key=lambda row: groups.index(row["group"]))
+    pieces = [HtmlTable(macros().strips(heads, rows, caption, is_whole))] if rows else []
+    if blocked:
+        titles = listed(map(shown.title, blocked))
+        pieces.append(words(say("Cannot be measured here: {names}", names=titles)))
+    if not pieces:
+        return no_rows(caption or say("Metrics"))
+    return HtmlTable(stack(pieces).html, frame)
+
+
+# heads of columns, a caption, and rows with the texts of their cells by the same columns
+Described = tuple[dict[str, str], str, list[dict[str, Any]]]
+
+
+def _values(
     shown: Run | Study,
     estimates: pd.DataFrame,
-    is_whole: bool = False,
-) -> HtmlTable:
-    """Estimates with their strips, the primary metric first; metrics that a check blocks stand in one line below.
-
-    Aliases are left out. `is_whole`: all metrics by their groups, folded.
-    """
-    aliases = [metric.name for metric in shown.metrics if metric.alias_of]
-    estimates = estimates[~estimates["metric"].isin(aliases)]
+    is_whole: bool,
+) -> Described:
+    """The table of estimates: of all metrics by their groups."""
     rows = []
     for row in estimates.to_dict("records"):
         texts = shown_estimate(row)
@@ -53,7 +86,6 @@ def estimates_table(
         row |= {"group": say(row["group"]) if is_whole else "", "primary": is_primary}
         cells = {**texts, "ratio": texts["ratio"] or f"n = {texts['n']}"}
         rows.append({**row, "id": anchor("metric", row["metric"]), "cells": cells})
-    rows.sort(key=lambda row: not row["primary"])
     level = say("{level} interval", level=shown.resampling.percent)
     heads = {
         "title": say("Metric"),
@@ -62,30 +94,18 @@ def estimates_table(
         "interval": level,
         "ratio": say("of"),
     }
-    caption = say("All metrics") if is_whole else ""
-    return _strips(
-        shown,
-        rows,
-        heads,
-        estimates,
-        caption,
-        is_whole,
-    )
+    return heads, say("All metrics") if is_whole else "", rows
 
 
-def comparison_table(
+def _differences(
     study: Study,
-    names: Sequence[str],
-    is_whole: bool = False,
-) -> HtmlTable:
-    """Metrics of every candidate against the baseline; of several candidates a row each, below their metric.
-
-    A metric that a check blocks stands in one line below. `is_whole`: folded.
-    """
-    frame = study.differences_of(*names)
+    compared: pd.DataFrame,
+    is_whole: bool,
+) -> Described:
+    """The table of every candidate against the baseline; of several candidates a row each, below their metric."""
     several = len(study.candidates) > 1
     rows = []
-    for row in frame.to_dict("records"):
+    for row in compared.to_dict("records"):
         texts = shown_difference(row, f" {say('raw')}")
         cells = {**texts, "n": number(int(row["n_units"])), "verdict": verdict_text(row)}
         row |= {
@@ -96,9 +116,7 @@ def comparison_table(
         if several:
             cells["title"] = row["candidate"]
         rows.append({**row, "cells": cells})
-    rows.sort(key=lambda row: not row["primary"])
     level = say("{level} interval", level=study.resampling.percent)
-    is_adjusted = len(frame) > 0 and frame["p_adjusted"].notna().sum() > 1
     heads = {
         "title": say("condition") if several else say("Metric"),
         "baseline": study.baseline,
@@ -106,46 +124,39 @@ def comparison_table(
         "strip": level,
         "difference": say("difference"),
         "interval": level,
-        "p": say("p adj.") if is_adjusted else "p",
+        "p": say("p adj.") if compared["p_adjusted"].notna().sum() > 1 else "p",
         "n": "n",
         "verdict": say("verdict"),
     }
     caption = say("Difference from {baseline} (shared samples)", baseline=study.baseline)
-    return _strips(
-        study,
-        rows,
-        heads,
-        frame,
-        caption,
-        is_whole,
-    )
+    return heads, caption, rows
 
 
-def _strips(
-    shown: Run | Study,
-    rows: Sequence[dict[str, Any]],
-    heads: Mapping[str, str],
-    frame: pd.DataFrame,
-    caption: str,
-    is_folded: bool,
-) -> HtmlTable:
-    """The table of rows by their groups, with what a check blocks in a line below."""
-    usable = [row for row in rows if row["metric"] not in shown.blocked]
-    named = [*shown.suite.headline(shown.options, frozenset()), *frame["metric"]]
-    blocked = [name for name in dict.fromkeys(named) if name in shown.blocked]
-    for row in usable:
-        metric = shown.metric(row["metric"])
-        row["about"] = f"{say(metric.description)} ({metric.name})".strip()
-    drawn = with_axes(usable, shown.metrics, differences="difference" in heads)
-    groups = list(dict.fromkeys(row["group"] for row in usable))
-    drawn.sort(key=lambda row: groups.index(row["group"]))
-    pieces = [HtmlTable(macros().strips(heads, drawn, caption, is_folded))] if drawn else []
-    if blocked:
-        names = listed(map(shown.title, blocked))
-        pieces.append(words(say("Cannot be measured here: {names}", names=names)))
-    if not pieces:
-        return no_rows(caption or say("Metrics"))
-    return HtmlTable(stack(pieces).html, frame[~frame["metric"].isin(shown.blocked)])
+def with_axes(
+    rows: Iterable[Row],
+    metrics: MetricTable,
+    *,
+    differences: bool = False,
+) -> list[dict[str, Any]]:
+    """Estimates, or differences, each with its `axis`; those of one axis stand together.
+
+    All rows of a metric have one axis, and so have all metrics with the same limits, and all changes of such.
+    """
+    limits = {formula.metric.name: formula.ends for formula in formulas_of(metrics)}
+    shared: dict[Any, list[Row]] = {}
+    for row in rows:
+        low, high = limits[row["metric"]]
+        axis: Any = row["metric"]
+        if math.isfinite(low + high):
+            axis = "" if differences or low < 0 else (round(low, 9), round(high, 9))
+        shared.setdefault(axis, []).append(row)
+    found = []
+    for axis, members in shared.items():
+        if isinstance(axis, str):
+            numbers = [row[column] for row in members for column in ENDS]
+            axis = axis_over(numbers, differences or not axis)
+        found += [{**row, "axis": axis} for row in members]
+    return found
 
 
 # --- whether to believe it, and where to look
@@ -212,7 +223,7 @@ def run_screen(run: Run) -> HtmlTable:
         run.name,
         study_sentences.run_finding(run),
         groups_of_run(run),
-        [own, estimates_table(run, estimates), words(" ".join(about))],
+        [own, metric_table(run, *run.usual), words(" ".join(about))],
     )
 
 

@@ -18,9 +18,8 @@ from ..core.language import say
 from ..core.manifest import NAME, Manifest
 from ..core.results import METRICS, MetricsFile, spoilt_files
 from .page import page
-from .strip import ENDS, axis_over
 from .tables import VERDICTS, shown_estimate
-from .text import anchor, clipped
+from .text import ENDS, anchor, axis_over, clipped
 
 STYLES = ("report/page.css", "report/fragments.css", "gallery/gallery.css")
 SCRIPTS = ("report/page.js", "gallery/gallery.js")

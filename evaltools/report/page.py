@@ -23,8 +23,18 @@ from ..core.estimates import is_null
 from ..core.files import asset_dir
 from ..core.language import language, listed, say
 from ..stats.intervals import MIN_UNITS
-from .strip import axis_labels
-from .text import anchor, clipped, marked, plain, safe, short, sort_key, text_class, visible
+from .text import (
+    anchor,
+    axis_labels,
+    clipped,
+    marked,
+    plain,
+    safe,
+    short,
+    sort_key,
+    text_class,
+    visible,
+)
 
 if TYPE_CHECKING:
     from jinja2 import Environment

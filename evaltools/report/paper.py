@@ -14,7 +14,7 @@ from ..core.names import natural
 from . import study_sentences
 from . import text as plain
 from .page import ANSWERED
-from .tables import shown_difference, shown_estimate
+from .tables import estimate_texts, shown_difference, shown_estimate
 from .text import Strong, latex_table, markdown_table
 from .trust import BOOTSTRAPS, count_methods
 
@@ -54,10 +54,8 @@ def table(shown: Run | Study) -> pd.DataFrame:
     names = [name for name in leading if name and name not in shown.blocked]
     level = f"{shown.resampling.percent} interval"
     if not (_is_study(shown) and shown.candidates):
-        estimates = shown.estimates_of(*names).dropna(subset="value").to_dict("records")
         columns = {"title": "Metric", "value": "Value", "interval": level, "n": "n"}
-        texts = pd.DataFrame(map(shown_estimate, estimates), columns=list(columns), dtype=object)
-        return texts.rename(columns=columns)
+        return estimate_texts(shown.estimates_of(*names).dropna(subset="value"), columns)
     columns = {
         "title": "Metric",
         "condition": "Condition",

@@ -17,7 +17,7 @@ from ..core.names import nearest
 from ..core.resampling import Resampling
 from ..core.suite import Suite
 from . import paper
-from .browse import sample_view
+from .samples import sample_view
 from .tables import HtmlTable
 from .trust import all_checks, provenance, signature
 
@@ -35,6 +35,9 @@ class Result:
         def suite(self) -> Suite: ...
 
         @property
+        def headline(self) -> tuple[str, ...]: ...
+
+        @property
         def metrics(self) -> MetricTable: ...
 
         @property
@@ -50,6 +53,7 @@ class Result:
         def frame(self) -> pd.DataFrame: ...
 
         estimates: Any
+        options: Any
 
     def metric(self, name: str) -> AnyMetric:
         """The metric of that name. UsageError names the nearest for an unknown name.
@@ -101,6 +105,21 @@ class Result:
         from .figures import Plots  # loads matplotlib
 
         return Plots(self)
+
+    @property
+    def candidates(self) -> list[str]:
+        """The conditions that are compared with a baseline; a run has none."""
+        return []
+
+    def differences_of(self, *names: str) -> pd.DataFrame:
+        """Every candidate against the baseline on these metrics, without those of no direction."""
+        return rows_of(self.frame, names) if self.candidates else pd.DataFrame()
+
+    @property
+    def usual(self) -> tuple[str, ...]:
+        """The headline, and the metrics that would be in it if no check blocked them."""
+        usual = self.suite.headline(self.options, frozenset())
+        return tuple(dict.fromkeys([*self.headline, *usual]))
 
     @property
     def resampling(self) -> Resampling:

@@ -21,10 +21,10 @@ from ..core.suite import Suite, decoded
 from ..stats.breakdown import breakdown
 from ..stats.effects import differing, unit_changes, unit_values
 from ..stats.intervals import estimate
-from .browse import samples_of_run
-from .first_screen import estimates_table, run_screen
+from .first_screen import metric_table, run_screen
 from .result import Result, require_comparable
-from .tables import HtmlTable, in_cell, plain_estimates
+from .samples import samples_of_run
+from .tables import HtmlTable, estimate_texts, in_cell
 from .trust import all_checks, run_checks
 
 
@@ -254,8 +254,7 @@ class Run(Result):
         >>> "Fix rate" in run.table("fix_rate_refpol").html
         True
         """
-        rows = self.estimates_of(*names) if names else self.estimates
-        return estimates_table(self, rows, is_whole=not names)
+        return metric_table(self, *(names or ["all"]))
 
     def samples(
         self,
@@ -280,7 +279,7 @@ class Run(Result):
 
     def __repr__(self) -> str:
         """The headline as plain text."""
-        rows = plain_estimates(self.estimates_of(*self.headline), self.blocked)
+        rows = estimate_texts(self.estimates_of(*self.headline))
         lines = [
             f"{self.name}: {self.suite.title}, n = {self.n_units:,} ({self.suite.unit})",
             *check_lines(all_checks(self)),

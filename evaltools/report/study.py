@@ -22,10 +22,10 @@ from ..stats.influence import Runs
 from ..stats.intervals import aggregate
 from ..stats.plan import plan
 from . import paper, study_sentences
-from .browse import samples_that_differ
-from .first_screen import comparison_table, estimates_table, study_screen
-from .result import Result, rows_of
+from .first_screen import metric_table, study_screen
+from .result import Result
 from .run import Run
+from .samples import samples_that_differ
 from .tables import HtmlTable, fold, in_cell, no_rows, stack
 from .trust import all_checks, study_checks
 
@@ -246,10 +246,6 @@ class Study(Result):
         """The headline of every condition; values are means over seeds, or those of a system's one run."""
         return self.estimates_of(*self.headline).rename(columns={"metric": "name"})[SCORES]
 
-    def differences_of(self, *names: str) -> pd.DataFrame:
-        """Every candidate against the baseline on these metrics, without those of no direction."""
-        return rows_of(self.frame, names) if self.candidates else pd.DataFrame()
-
     def rank(self, metric: str | None = None) -> pd.DataFrame:
         """The conditions from the best on, with rank intervals that hold together (`stats.compare.ranks`).
 
@@ -321,7 +317,7 @@ class Study(Result):
         metric: str,
         candidate: str | None = None,
     ) -> pd.DataFrame:
-        """The metric of every paired unit under both conditions (`stats.differences`)."""
+        """The metric of every paired unit under both conditions (`stats.effects`)."""
         name = self.candidate(candidate)
         return unit_changes(
             self.frames(self.baseline),
@@ -367,12 +363,7 @@ class Study(Result):
 
         "all": every metric, folded.
         """
-        is_whole = names == ("all",)
-        asked = [metric.name for metric in self.metrics] if is_whole else names or self.headline
-        names = tuple(self.metric(name).name for name in asked)
-        if self.candidates:
-            return comparison_table(self, names, is_whole)
-        return estimates_table(self, self.estimates_of(*names), is_whole)
+        return metric_table(self, *(names or self.usual))
 
     def samples(
         self,

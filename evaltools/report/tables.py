@@ -6,7 +6,7 @@ invisible and bidirectional characters spelled out and long fields folded. Nothi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -21,6 +21,9 @@ from .text import estimate_text, interval, number, p_text, text_columns, text_of
 
 # rows that a table shows
 ROWS = 200
+
+# texts of `shown_estimate` -> their heads in files and reprs
+PLAIN = {name: name for name in ("metric", "value", "interval", "n", "method")}
 
 Kind = Literal["info", "warning", "error", "good"]
 
@@ -120,14 +123,15 @@ def stack(items: Iterable[HtmlTable]) -> HtmlTable:
 
 
 def shown_estimate(estimate: Row) -> dict[str, str]:
-    """What a reader sees of an estimate, as text."""
+    """What a reader sees of an estimate, as text; no number of a metric that a check blocks."""
+    is_blocked = not is_null(estimate.get("blocked"))
     title = metric_title(str(estimate["metric"]), text_of(estimate["title"]))
     sums = [estimate["numerator"], estimate["denominator"]]
     ratio = [f"{value:,.2f}".removesuffix(".00") for value in sums if not is_null(value)]
     return {
         "metric": str(estimate["metric"]),
         "title": titled(title, estimate["better"]),
-        "value": estimate_text(estimate),
+        "value": say("cannot be measured") if is_blocked else estimate_text(estimate),
         "interval": interval(estimate),
         "ratio": " / ".join(ratio) if len(ratio) == 2 else "",
         "n": number(estimate["n_units"], 0),
@@ -153,15 +157,10 @@ def shown_difference(
     }
 
 
-def plain_estimates(
+def estimate_texts(
     estimates: pd.DataFrame,
-    blocked: frozenset[str],
+    columns: Mapping[str, str] = PLAIN,
 ) -> pd.DataFrame:
-    """The estimates as text, a row a metric: metric, value, interval, n, method; without numbers for what is blocked."""
-    rows = []
-    for estimate in estimates.to_dict("records"):
-        row = shown_estimate(estimate)
-        if row["metric"] in blocked:
-            row |= {"value": say("cannot be measured"), "interval": ""}
-        rows.append(row)
-    return pd.DataFrame(rows, columns=["metric", "value", "interval", "n", "method"], dtype=object)
+    """Estimates as text, a row each. `columns`: text of `shown_estimate` -> its head."""
+    texts = map(shown_estimate, estimates.to_dict("records"))
+    return pd.DataFrame(texts, columns=list(columns), dtype=object).rename(columns=columns)

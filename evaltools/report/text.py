@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from numbers import Integral, Number, Real
 from typing import Any
 from unicodedata import east_asian_width
@@ -136,6 +136,47 @@ def sort_key(value: Any) -> float | str:
     if is_null(value) or not isinstance(value, Real):
         return ""
     return round(float(f"{float(value):.6g}"), 12)
+
+
+# --- axes of strips and figures
+
+# the start and the end of a line
+Axis = tuple[float, float]
+
+# what of an estimate must have its place on an axis
+ENDS = ("value", "ci_low", "ci_high")
+
+
+def axis_over(numbers: Iterable[Any], signed: bool = False) -> Axis:
+    """The axis that reaches as far as some numbers, to a round end: from 0, or around it where one is below 0.
+
+    Numbers from 0 to 1 stand on the whole axis from 0 to 1. Nulls are passed over. `signed`: around 0 in any case.
+
+    >>> axis_over([0.2, None, 0.7]), axis_over([-3, 12]), axis_over([0.506], signed=True)
+    ((0.0, 1.0), (-20.0, 20.0), (-0.6, 0.6))
+    """
+    measured = [float(x) for x in numbers if not is_null(x) and math.isfinite(x)]
+    end = max(map(abs, measured), default=1.0)
+    if end < 1e-300:  # nothing, or no number with all its digits
+        end = 1.0
+    power = 10.0 ** math.floor(math.log10(end))
+    end = float(f"{math.ceil(end / power - 1e-9) * power:.6g}")
+    if signed or min(measured, default=0.0) < 0:
+        return -end, end
+    return 0.0, max(1.0, end)
+
+
+def axis_labels(axis: Axis) -> list[str]:
+    """What stands at the start, the middle and the end of an axis; with a sign where its middle is 0.
+
+    >>> axis_labels((-0.2, 0.2)), axis_labels((0, 1))
+    (['−0.2', '0', '+0.2'], ['0', '0.5', '1'])
+    """
+    start, end = axis
+    labels = [f"{number:,.6g}" for number in (start, (start + end) / 2, end)]
+    if start == -end:
+        labels[2] = f"+{labels[2]}"
+    return [label.replace("-", "−") for label in labels]
 
 
 # --- text

@@ -13,7 +13,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from evaltools.report import figures, tables
 from evaltools.report.display import figure_png
 from evaltools.report.figures import forest
-from evaltools.report.samples import Layout, Line, Row, samples
+from evaltools.report.samples import Line, Row, SampleView, samples
 from evaltools.report.tables import HtmlTable
 
 HOSTILE = (
@@ -87,10 +87,16 @@ def sample_rows(text: str = "") -> list[Row]:
     ]
 
 
+def view(**layout: Any) -> SampleView:
+    """How cards are laid out that need no making."""
+    layout = {"id": "text_id", "texts": {"text": ""}, **layout}
+    return SampleView(dict, lambda run, units: units, dict, **layout)
+
+
 def browser(frame: pd.DataFrame, *, caption: str = "Samples", **layout: Any) -> HtmlTable:
     """A browser of the cards of a frame, in its order."""
     cards = frame.reset_index(drop=True)
-    return samples(cards, Layout(**layout), {}, caption, cards)
+    return samples(cards, view(**layout), {}, caption, cards)
 
 
 def shown(value: Any, source: str) -> Any:

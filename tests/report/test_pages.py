@@ -12,9 +12,9 @@ from markupsafe import Markup
 
 import evaltools as et
 from evaltools.core.language import speaking
-from evaltools.report.browse import changed_units, groups_of_change
 from evaltools.report.display import frame_table
 from evaltools.report.first_screen import run_screen, study_screen, trust_line
+from evaltools.report.samples import changed_units, groups_of_change
 from evaltools.report.tables import table
 from evaltools.report.text import interval, number
 
@@ -121,7 +121,7 @@ def test_a_suite_without_views_has_cards_with_texts() -> None:
     clustered = [{**row, "cluster": f"c{i // 4}"} for i, row in enumerate(rows)]
     run = et.evaluate("table", clustered, resampling=FAST)
     html = run.samples().html
-    assert html.count("<article") == 3 and "q1: Question 1\nq2: Question 2" in html
+    assert html.count("<article") == 12 and words(html).count("c2") == 4, "each names its cluster"
     assert "n = 3 clusters of 12 samples" in words(run_screen(run).html)
 
 

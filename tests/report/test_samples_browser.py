@@ -11,8 +11,8 @@ import pytest
 from nbformat.v4 import new_notebook
 
 from evaltools.report import page as html
-from evaltools.report.samples import Layout, samples
-from tests.report.synthetic import HOSTILE, SAMPLE_COLUMNS, browser, sample_frame, shown
+from evaltools.report.samples import Place, samples
+from tests.report.synthetic import HOSTILE, SAMPLE_COLUMNS, browser, sample_frame, shown, view
 
 pytestmark = pytest.mark.browser
 
@@ -30,8 +30,8 @@ def written(path: Path, made: Any) -> Path:
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The hostile texts three times over, in two groups."""
     rows = pd.concat([sample_frame()] * 3, ignore_index=True).assign(text_id=IDS)
-    layout = Layout(columns=SAMPLE_COLUMNS, fields={"actions": "Review"})
     groups = {"Broken": rows.index[::3], HOSTILE[2]: rows.index[[1, 35]]}
+    layout = view(columns=SAMPLE_COLUMNS, fields={"actions": "Review"})
     made = samples(rows, layout, groups, "Samples", rows)
     return written(tmp_path_factory.mktemp("samples") / "report.html", made)
 
@@ -105,9 +105,9 @@ def test_a_place_leads_to_the_place_of_its_number_beside_it(
 ) -> None:
     """Two texts with a place of one number in each, behind an astral character, and one that has no other."""
     places = [
-        ("said", 7, 9, "good", 1, "pays"),
-        ("source", 180, 182, "good", 1, "won"),
-        ("said", 10, 13, "bad", 2, "<i>"),
+        Place("said", 7, 9, "good", 1, "pays"),
+        Place("source", 180, 182, "good", 1, "won"),
+        Place("said", 10, 13, "bad", 2, "<i>"),
     ]
     row = {
         "text_id": "a",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from evaltools.core.metric import Difference, Mean, Metric
+from evaltools.report.first_screen import with_axes
 from evaltools.report.page import macros
-from evaltools.report.strip import with_axes
 
 
 def strip(value: Any, axis: tuple[float, float], **row: Any) -> str:

@@ -36,14 +36,12 @@ def structural_metrics(run: Run) -> dict[str, Any]:
 
 def artifacts(run: Run, folder: Path) -> None:
     """structural_metrics.csv (a row) and structural_metrics_table.md (every metric with its interval)."""
-    from ...report.tables import plain_estimates
+    from ...report.tables import estimate_texts
     from ...report.text import markdown, markdown_table
 
     metrics_folder = folder / "derived" / "metrics"
     with atomic(metrics_folder / "structural_metrics.csv") as file:
         pd.DataFrame([structural_metrics(run)]).to_csv(file, index=False, lineterminator="\n")
-    shown = plain_estimates(run.estimates, run.blocked)
-    shown.insert(0, "id", run.estimates["metric"])
     head = f"# Structural metrics of {markdown(run.name)}"
-    page = f"{head}\n\n{markdown_table(shown)}\n`{run.signature}`\n"
+    page = f"{head}\n\n{markdown_table(estimate_texts(run.estimates))}\n`{run.signature}`\n"
     write_text(metrics_folder / "structural_metrics_table.md", page)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ...core.language import listed, say
-from ...report.samples import Layout, Line, Place, Row, SampleView
+from ...report.samples import Line, Place, Row, SampleView
 from .tuples import KEY_NAMES, KEYS, EvalTuple, Key, MatchPolicy, Side, match_pairs, pairs
 
 if TYPE_CHECKING:
@@ -50,17 +50,16 @@ def sample_view(shown: Run | Study) -> SampleView:
     """How samples are browsed, their tuples marked under the key of the headline."""
     key = leading_key(shown)
     groups = {name: (query.format(key=key), caption) for name, (query, caption) in GROUPS.items()}
-    layout = Layout(
+    return SampleView(
+        groups=lambda run: groups,
+        order=partial(in_order, key=key),
+        card=partial(card, key=key, policy=shown.options.match_policy),
+        id="text_id",
+        texts={"text": ""},
         head="Aspect · term",
         columns={"gold": "Gold", "stage1": "Before review", "final": "After review"},
         fields={"review": ""},
         legend=say(LEGEND, key=say(KEY_NAMES[key])),
-    )
-    return SampleView(
-        groups=lambda run: groups,
-        ids=partial(card_ids, key=key),
-        cards=partial(cards, key=key),
-        layout=layout,
         cell="final",
         given=("gold",),
     )
@@ -98,36 +97,32 @@ def finding(run: Run) -> tuple[str, str] | None:
     return lead, ""
 
 
-def card_ids(
-    run: Run,
-    units: pd.DataFrame,
-    *,
-    key: Key,
-) -> pd.Series:
-    """The ids of samples, the worst change under a key first."""
-    gain = units[f"f1_s2_{key}"] - units[f"f1_s1_{key}"].fillna(0)
-    return units.assign(gain=gain).sort_values(["gain", "text_id"], kind="stable")["text_id"]
-
-
-def cards(
+def in_order(
     run: Run,
     units: pd.DataFrame,
     *,
     key: Key,
 ) -> pd.DataFrame:
-    """Samples as cards: the units, and tags, rows, places, review.
+    """The samples, the worst change under a key first."""
+    gain = units[f"f1_s2_{key}"] - units[f"f1_s1_{key}"].fillna(0)
+    return units.assign(gain=gain).sort_values(["gain", "text_id"], kind="stable")
 
-    The rows are marked under a key and the run's match policy.
-    """
-    shown: dict[str, list[Any]] = {"tags": [], "rows": [], "places": [], "review": []}
-    for sample in units.to_dict("records"):
-        columns = {name: sample[name] for name in ("gold", "stage1", "final")}
-        rows = card_rows(columns, key, run.options.match_policy)
-        shown["tags"].append(_tags(sample, key))
-        shown["rows"].append(rows)
-        shown["places"].append(_places(sample["text"], rows))
-        shown["review"].append(_review(sample))
-    return units.assign(**shown)
+
+def card(
+    sample: Mapping[Any, Any],
+    *,
+    key: Key,
+    policy: MatchPolicy,
+) -> dict[str, Any]:
+    """The card of a sample: tags, rows, places, review. The rows are marked under a key and a match policy."""
+    columns = {name: sample[name] for name in ("gold", "stage1", "final")}
+    rows = card_rows(columns, key, policy)
+    return {
+        "tags": _tags(sample, key),
+        "rows": rows,
+        "places": _places(sample["text"], rows),
+        "review": _review(sample),
+    }
 
 
 def card_rows(
@@ -184,7 +179,7 @@ def _places(text: str, rows: Sequence[Row]) -> list[Place]:
     for row in sorted(rows, key=lambda row: row.mark != "bad"):
         start = text.find(row.part)
         if row.mark and row.part and start >= 0:
-            places.append(("text", start, start + len(row.part), row.mark, 0, ""))
+            places.append(Place("text", start, start + len(row.part), row.mark))
     return places
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ...core.files import write_json, write_jsonl, write_text
 from ...core.manifest import SCHEMA_VERSION
-from ...report.tables import plain_estimates
+from ...report.tables import estimate_texts
 from ...report.text import markdown, markdown_table
 from ...report.trust import problems_of
 from .measures import MEASURES, counters, eligibility, micro_and_macro
@@ -93,8 +93,7 @@ def report_md(result: Run) -> str:
     ]
     if result.options.ignore_memory_keys:
         parts.append("Memory keys were ignored (memory-free baseline): M1 is not measured.\n")
-    estimates = plain_estimates(result.estimates, result.blocked)
-    parts.append(markdown_table(estimates, caption="## Metrics"))
+    parts.append(markdown_table(estimate_texts(result.estimates), caption="## Metrics"))
     parts.append(markdown_table(eligibility(result), caption="## Eligibility"))
     parts.append(f"Problems in the input: {problems_of(result) or 'none'}.\n")
     parts.append(f"`{result.signature}`\n")

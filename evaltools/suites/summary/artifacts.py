@@ -121,7 +121,7 @@ def sheets(run: Run) -> list[Sheet]:
             links,
         )
 
-    cases = in_order(run.units)
+    cases = in_order(run, run.units)
     label_help = f"{say(LABEL_HELP)} summary_scores.xlsx"
     labels = labels_frame(cases)
     return [

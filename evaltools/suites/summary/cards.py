@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 from markupsafe import Markup
 
 from ...core.language import listed, say
-from ...report.samples import Layout, Line, Place, Row, SampleView
+from ...report.samples import Line, Place, Row, SampleView
 from ...report.tables import HtmlTable, stack, table, words
 from ...report.text import anchor, marked
 from .options import rules_in_force
@@ -18,19 +20,15 @@ from .states import JUDGED, STATES, TERMS, WORD_OF
 
 if TYPE_CHECKING:
     from ...report.run import Run
+    from ...report.study import Study
 
 WORST = 10
 """Cases that the first screen shows."""
 
-LAYOUT = Layout(
-    id="case_id",
-    texts={"answer": "summary", "contexts": "context"},
-    head="Rule",
-    columns={"threshold": "threshold", "found": "score and finding"},
-    legend="Check figures marked “?”: they occur in the source, perhaps for another item. Compare the two passages "
-    "of one number.",
+LEGEND = (
+    "Check figures marked “?”: they occur in the source, perhaps for another item. Compare the two passages of one "
+    "number."
 )
-"""How a card is laid out."""
 
 MARKS = {"fail": "bad", "look": "look", "ok": "good"}
 """The state of a case or of a metric in it -> its mark."""
@@ -47,37 +45,28 @@ def groups(run: Run) -> dict[str, tuple[str, str]]:
     return found
 
 
-def in_order(units: pd.DataFrame) -> pd.DataFrame:
+def in_order(run: Run, units: pd.DataFrame) -> pd.DataFrame:
     """The cases, the worst state first, in it those that fail most metrics, then in the file's order."""
     n_failed = (units[[f"{metric}_state" for metric in JUDGED]] == "fail").sum(axis=1)
     order = pd.DataFrame({"worst": units["state"].map(STATES.index), "n": -n_failed})
     return units.loc[order.sort_values(["worst", "n"]).index]
 
 
-def card_ids(run: Run, units: pd.DataFrame) -> pd.Series:
-    """The ids of cases, the worst first."""
-    return in_order(units)["case_id"]
-
-
-def cards(run: Run, units: pd.DataFrame) -> pd.DataFrame:
-    """Cases as cards: case_id, answer, contexts, tags, rows (one a metric), places (what is marked)."""
-    thresholds = rules_in_force(run.options).thresholds
-    shown = []
-    for case in units.to_dict("records"):
-        state = case["state"]
-        failed = [say(TERMS[metric]) for metric in JUDGED if case[f"{metric}_state"] == "fail"]
-        word = ": ".join(filter(None, [say(WORD_OF[state]), listed(failed)]))
-        card = {
-            "case_id": case["case_id"],
-            "answer": case["answer"],
-            "contexts": "\n".join(case["contexts"]),
-            "tags": [Line(word, MARKS[state]), *(Line(say(tag)) for tag in case["tags"])],
-            "rows": [_row(case, metric, thresholds[metric]) for metric in JUDGED],
-            "places": _places(case),
-        }
-        shown.append(card)
-    columns = ["case_id", "answer", "contexts", "tags", "rows", "places"]
-    return pd.DataFrame(shown, index=units.index, columns=columns)
+def card(
+    case: Case,
+    *,
+    thresholds: Mapping[str, float],
+) -> dict[str, Any]:
+    """The card of a case: contexts as one text, tags, rows (one a metric), places (what is marked)."""
+    state = case["state"]
+    failed = [say(TERMS[metric]) for metric in JUDGED if case[f"{metric}_state"] == "fail"]
+    word = ": ".join(filter(None, [say(WORD_OF[state]), listed(failed)]))
+    return {
+        "contexts": "\n".join(case["contexts"]),
+        "tags": [Line(word, MARKS[state]), *(Line(say(tag)) for tag in case["tags"])],
+        "rows": [_row(case, metric, thresholds[metric]) for metric in JUDGED],
+        "places": _places(case),
+    }
 
 
 def _row(
@@ -120,30 +109,17 @@ def _places(case: Case) -> list[Place]:
     for number, (kind, entity, tip) in enumerate(marks, 1):
         if "at" in entity:
             start, end = entity["at"]
-            places.append(("answer", start, end, kind, number, tip))
+            places.append(Place("answer", start, end, kind, number, tip))
         if "context" in entity:
             offset = starts[entity["context"]]
             start, end = entity["context_at"]
-            places.append(("contexts", offset + start, offset + end, kind, number, tip))
+            places.append(Place("contexts", offset + start, offset + end, kind, number, tip))
     return places
-
-
-def sample_view(run: Run) -> SampleView:
-    """How cases are browsed."""
-    return SampleView(
-        groups,
-        card_ids,
-        cards,
-        LAYOUT,
-        cell="found",
-        given=("threshold",),
-        compared=("answer",),
-    )
 
 
 def first_screen(run: Run) -> HtmlTable:
     """The cases that must not ship, or that need a look, the worst first, with the reason in a line."""
-    cases = in_order(run.units[run.units["state"] != "ok"])
+    cases = in_order(run, run.units[run.units["state"] != "ok"])
     if cases.empty:
         return stack([])
     shown = cases.head(WORST)
@@ -167,3 +143,20 @@ def _link(case_id: str) -> Markup:
     link = Markup('<a href="#{}">{}</a>')
     target = anchor("sample", case_id)
     return link.format(target, marked(case_id))
+
+
+def sample_view(shown: Run | Study) -> SampleView:
+    """How cases are browsed."""
+    return SampleView(
+        groups,
+        in_order,
+        partial(card, thresholds=rules_in_force(shown.options).thresholds),
+        id="case_id",
+        texts={"answer": "summary", "contexts": "context"},
+        head="Rule",
+        columns={"threshold": "threshold", "found": "score and finding"},
+        legend=LEGEND,
+        cell="found",
+        given=("threshold",),
+        compared=("answer",),
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,15 +35,15 @@ def cell(rows: list[Row], column: str) -> list[str]:
 @pytest.mark.parametrize("key", KEYS)
 def test_marks_of_the_samples_are_the_scores(options: dict[str, str], key: Key) -> None:
     r = et.evaluate("cr", EXAMPLE, resampling=QUICK, **options)
-    shown = sample_cards.cards(r, r.units, key=key)
-    for u in shown[shown["has_gold"]].to_dict("records"):
-        marks = [line.mark for row in u["rows"] for line in row.cells.get("final", ())]
+    for u in r.units[r.units["has_gold"]].to_dict("records"):
+        card = sample_cards.card(u, key=key, policy=r.options.match_policy)
+        marks = [line.mark for row in card["rows"] for line in row.cells.get("final", ())]
         right = u[f"outcome_{key}"] in ("fix", "keep")
         assert (not {"bad", "missing"} & set(marks)) == right, u["text_id"]
         # several tuples may be one pair
         assert (marks.count("bad") >= u[f"fp_{key}"]) and ("bad" in marks) == (u[f"fp_{key}"] > 0)
         assert marks.count("missing") == u[f"fn_{key}"], u["text_id"]
-        assert u["tags"][0].mark == ("good" if right else "bad")
+        assert card["tags"][0].mark == ("good" if right else "bad")
 
 
 POSITIVE, NEGATIVE = "positive", "negative"
@@ -120,11 +121,9 @@ def test_cards_say_what_was_done_and_come_worst_first(tmp_path: Path) -> None:
     )
     assert r.units.loc[1, "reviews"][0] == Action("A", "FLIP", ("t0",), "POLARITY")
     assert r.units.loc[1, "final"] == [EvalTuple("본품#품질", "향", "negative")]
-    ids = sample_cards.card_ids(r, r.units, key="refpol")
-    assert ids.tolist() == ["worse", "better", "none"]
-    worse, better, none = sample_cards.cards(r, r.units.loc[ids.index], key="refpol").to_dict(
-        "records"
-    )
+    ordered = sample_cards.in_order(r, r.units, key="refpol")
+    assert ordered["text_id"].tolist() == ["worse", "better", "none"]
+    worse, better, none = map(sample_cards.sample_view(r).card, ordered.to_dict("records"))
     assert worse["tags"] == [Line("broken", "bad"), Line("F1 1.00 → 0.00")]
     assert worse["review"] == "Review: A, B flip (polarity) · arbiter keep."
     assert cell(worse["rows"], "gold") == ["본품#품질 향:  positive"]
@@ -156,8 +155,7 @@ def test_the_key_of_the_headline_leads_everywhere(foreign: bool, tmp_path: Path)
     name = "term" if foreign else "ref"
     for page in (r.samples().html, study.samples(f"tuple_f1_s2_{key}").html):
         assert f"against the gold by ({name}, polarity)" in page
-    of_key = [
-        cell(sample_cards.cards(r, r.units, key=k)["rows"].iloc[0], "final") for k in (key, other)
-    ]
+    card = partial(sample_cards.card, r.units.iloc[0].to_dict(), policy=r.options.match_policy)
+    of_key = [cell(card(key=k)["rows"], "final") for k in (key, other)]
     assert all(": good" in line for line in of_key[0])
     assert (": missing" in "".join(of_key[1])) is foreign

@@ -45,8 +45,8 @@ def test_report_and_eligibility(out: Path, plain: Run) -> None:
 
 def cards(result: Run, group: str) -> pd.DataFrame:
     query, _ = VIEW.groups(result)[group]
-    ids = VIEW.ids(result, result.units.query(query))
-    return VIEW.cards(result, result.units.loc[ids.index])
+    turns = VIEW.order(result, result.units.query(query))
+    return turns.assign(**pd.DataFrame(map(VIEW.card, turns.to_dict("records")), turns.index))
 
 
 def lines(card: Any) -> dict[str, tuple[str, str]]:

@@ -10,7 +10,7 @@ from typing import Any
 import evaltools as et
 from evaltools.core.language import say, speaking
 from evaltools.suites.summary.artifacts import cases_frame
-from evaltools.suites.summary.cards import cards as cards_of
+from evaltools.suites.summary.cards import sample_view
 from evaltools.suites.summary.judge import questions
 from evaltools.suites.summary.reasons import in_short
 
@@ -58,8 +58,8 @@ def test_a_number_that_stands_for_none_never_leads(tmp_path: Path) -> None:
     untagged = {"id": "untagged", "metadata": {"summary_tags": []}, "answer": "자기부담금 2만원"}
     result = run(tmp_path, [CASES[0], untagged], ["deductible"])
     with speaking("ko"):
-        cards = cards_of(result, result.units).set_index("case_id")
-        lines = [cards.loc[name, "rows"][1].cells["found"][0] for name in ("full", "untagged")]
+        full, untagged = map(sample_view(result).card, result.units.to_dict("records"))
+        lines = [card["rows"][1].cells["found"][0] for card in (full, untagged)]
         sheet = cases_frame(result.units).set_index(say("case"))["리스크 안내"]
     assert [line.text for line in lines] == ["1.00", ""]
     assert lines[1].note == "측정 안 됨 (1.00으로 계산): 태그 없음"
@@ -84,7 +84,8 @@ def test_a_card_holds_the_places_of_figures_and_of_what_is_missing(tmp_path: Pat
     result = run(
         tmp_path, [{"id": "a", "answer": answer, "contexts": ["인사말", CONTEXT]}], ["deductible"]
     )
-    card = cards_of(result, result.units).iloc[0]
+    case = result.units.iloc[0].to_dict()
+    card = case | sample_view(result).card(case)
     found = [(card[c][s:e], kind, n, told) for c, s, e, kind, n, told in card["places"]]
     source = "골절 진단비는 30만 원입니다"
     assert found == [
