@@ -18,9 +18,9 @@ from typing import Any
 import click
 
 from .. import __version__
+from ..core.commands import LazyGroup, added, suite_file_option
 from ..core.errors import INTERRUPTED, tell
 from ..core.terminal import echo
-from .groups import LazyGroup, added, suite_file_option
 
 # each command: its module in `commands`, and what the help says of it
 COMMANDS = {

@@ -19,6 +19,7 @@ from ..core.commands import (
     on_error_option,
     out_option,
     quiet_option,
+    suite_file_option,
     together,
     verbose_option,
 )
@@ -28,7 +29,6 @@ from ..core.names import find_runs
 from ..core.plugins import get_suite, load_suite_file
 from ..core.workers import Workers
 from ..report.make_study import suite_of_run
-from .groups import suite_file_option
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo

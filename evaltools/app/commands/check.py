@@ -10,14 +10,13 @@ from typing import Any
 
 import click
 
-from ...core.commands import PATH
+from ...core.commands import PATH, LazyGroup, added, suite_file_option
 from ...core.errors import BAD_INPUT, InputError, Problems
 from ...core.plugins import get_suite
 from ...core.scoring import locate, make_options, run_names, score_units
 from ...core.terminal import echo
 from ...core.workers import Workers
-from ..groups import LazyGroup, added
-from ..options import suite_file_option, suite_options
+from ..options import suite_options
 
 
 def check_suite(name: str) -> click.Command:

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from ...core.commands import PATH
+from ...core.commands import PATH, suite_file_option
 from ...core.errors import FAILED, Problems, UsageError
 from ...core.files import sha256
 from ...core.folders import require_out
@@ -24,7 +24,6 @@ from ...core.terminal import echo
 from ...report.evaluate import evaluate
 from ...report.make_study import study
 from ...report.run import Run
-from ..groups import suite_file_option
 from ..options import metrics_option, workers_option
 
 # relative difference up to which two numbers are the same; other processors sum in another order

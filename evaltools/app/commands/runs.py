@@ -10,7 +10,15 @@ from typing import Any
 
 import click
 
-from ...core.commands import PATH, RUN, lang_option, out_option, quiet_option
+from ...core.commands import (
+    PATH,
+    RUN,
+    LazyGroup,
+    lang_option,
+    out_option,
+    quiet_option,
+    suite_file_option,
+)
 from ...core.files import EXAMPLES
 from ...core.language import language, speak
 from ...core.names import find_runs
@@ -19,7 +27,6 @@ from ...core.terminal import echo
 from ...report.gallery import build
 from ...report.make_study import suite_of_run
 from .. import batch
-from ..groups import LazyGroup, suite_file_option
 from ..options import (
     RunsCommand,
     batch_options,

@@ -17,7 +17,7 @@ from ...core.records import require_file, unique_records
 from ...core.suite import Source, SuiteOptions
 from ...core.workers import Workers
 from .measures import add_dialog_ratios
-from .profile import VALUES
+from .memory import VALUES
 from .replies import LABELS
 from .schema import Dialog
 from .turns import COLUMNS, JSON, dialog_units

@@ -10,8 +10,7 @@ from typing import Any
 
 from ...core.errors import Problems
 from ...core.records import fitted
-from .memory import continuity
-from .profile import profile_columns
+from .memory import continuity, profile_columns
 from .replies import compliance, disclosure, explainability
 from .schema import Dialog
 

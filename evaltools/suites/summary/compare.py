@@ -35,8 +35,8 @@ from .facts import (
     opposite,
     value_facts,
 )
-from .numerals import TEN_THOUSAND, written
 from .restated import restated
+from .text import TEN_THOUSAND, written
 
 Evidence = dict[str, Any]
 

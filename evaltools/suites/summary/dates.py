@@ -11,8 +11,7 @@ from calendar import monthrange
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 
-from .numerals import NATIVE, ONES, hangul_value
-from .text import any_of
+from .text import NATIVE, ONES, any_of, hangul_value
 
 Day = tuple[str, int, int]
 """Year in figures, month and day; "" and 0 where they are not named."""

@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from .dates import CLOCK, DATE, StatedDay, clock_values, date_values, days_from
-from .numerals import NATIVE, hangul_value, written
 from .phrases import find_outside
 from .quantities import QuantityReader, UnitWords
 from .rules import Rules, compiled
-from .text import Text, any_of, normalise
+from .text import NATIVE, Text, any_of, hangul_value, normalise, written
 
 
 @dataclass(frozen=True, slots=True)

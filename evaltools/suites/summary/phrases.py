@@ -28,8 +28,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import chain
 
-from .numerals import NATIVE
-from .text import any_of
+from .text import NATIVE, any_of
 
 Spans = list[tuple[int, int]]
 

@@ -11,21 +11,22 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import NamedTuple
 
-from .numerals import (
+from .rules import Rules, Unit
+from .text import (
     ENGLISH,
     ENGLISH_SCALE,
     HANGUL,
     NATIVE,
+    NOTATION,
     SCALES,
     SMALL,
     TEN_THOUSAND,
     Number,
     Value,
+    any_of,
     hangul_value,
     read_number,
 )
-from .rules import Rules, Unit
-from .text import NOTATION, any_of
 
 AROUND: dict[str, str] = {}
 for _name, _words in NOTATION["unit"].items():
