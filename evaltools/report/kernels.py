@@ -7,6 +7,7 @@ from there and reads no profile, startup file or style.
 from __future__ import annotations
 
 import io
+import json
 import os
 import signal
 import sys
@@ -42,7 +43,7 @@ def import_papermill() -> Any:
 papermill = import_papermill()
 
 import nbformat  # noqa: E402
-from nbformat.v4 import new_output  # noqa: E402
+from jupyter_client.jsonutil import json_default  # noqa: E402
 from papermill.engines import Engine, papermill_engines  # noqa: E402
 
 
@@ -64,7 +65,7 @@ class Stream(io.TextIOBase):
     ) -> int:
         last = self.shell.outputs[-1:]
         if last and last[0].get("name") == self.name:
-            last[0].text += text
+            last[0]["text"] += text
         elif text:
             self.shell.add("stream", name=self.name, text=text)
         return len(text)
@@ -112,7 +113,7 @@ class Shell(InteractiveShell):
         kind: str,
         **content: Any,
     ) -> None:
-        self.outputs.append(new_output(kind, **content))
+        self.outputs.append({"output_type": kind, **content})
 
     def enable_gui(
         self,
@@ -140,12 +141,17 @@ class ShellEngine(Engine):
         **_: Any,
     ) -> None:
         shell = Shell.instance(config=Config({"HistoryManager": {"enabled": False}}))
+        shell.outputs = []
         sys.stdout, sys.stderr = Stream(shell, "stdout"), Stream(shell, "stderr")
         shell.enable_matplotlib("inline")
         for number, cell in enumerate(nb_man.nb.cells):
             if cell.cell_type == "code":
-                cell.outputs = shell.outputs = []
+                shell.outputs = []
                 result = shell.run_cell(cell.source, store_history=True)
+                # pictures as text, and nothing that no file can hold
+                text = json.dumps(shell.outputs, default=json_default, ensure_ascii=False)
+                outputs = json.loads(text.encode("utf-8", "replace"))
+                cell.outputs = nbformat.from_dict(outputs)
                 cell.execution_count = result.execution_count
                 if not result.success:
                     nb_man.cell_exception(cell, number)

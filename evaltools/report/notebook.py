@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import current_process
 from multiprocessing.context import ForkProcess
@@ -205,9 +206,10 @@ def execute(job: ReportJob) -> tuple[Any, str]:
     # a private folder outside of the results
     with tempfile.TemporaryDirectory(prefix="evaltools-", ignore_cleanup_errors=True) as folder:
         draft = Path(folder) / NOTEBOOK
-        nbformat.write(nb, draft)
+        draft.write_text(json.dumps(nb))  # nbformat would sort the parameters
         run_kernel(draft)
-        nb = nbformat.read(draft, as_version=4)
+        with suppress(ValueError):  # a process that was killed while it wrote
+            nb = nbformat.read(draft, as_version=4)
     for cell in nb.cells:
         for output in cell.get("outputs", ()):
             if output.output_type == "error":

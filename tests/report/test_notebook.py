@@ -40,10 +40,23 @@ def texts(notebook: Path) -> list[str]:
 def test_parameters_stay_data(job: Any, tmp_path: Path) -> None:
     """Every hostile text arrives as it was given, in a list too, and none of it is run."""
     show = "import json\nprint(json.dumps([text, items]))"
-    run(job(show, text=HOSTILE[0], items=list(HOSTILE)))
-    found = json.loads(texts(tmp_path / "reports" / "run" / NOTEBOOK)[0])
+    made = job(show, text=HOSTILE[0], items=list(HOSTILE))
+    run(made)
+    found = json.loads(texts(made.folder / NOTEBOOK)[0])
     assert found == [HOSTILE[0], list(HOSTILE)]
+    cells = nbformat.read(made.folder / NOTEBOOK, as_version=4).cells
+    assert cells[1].source.index("text = ") < cells[1].source.index("items = "), "in their order"
     assert not (tmp_path / "pwned").exists()
+
+
+def test_what_no_file_can_hold_spoils_no_report(job: Any) -> None:
+    """A picture in bytes, and a half of a character."""
+    picture = "from PIL import Image\nImage.new('RGB', (3, 3))"
+    made = job("print('a\\ud800b')", picture, "1.5;")
+    run(made)
+    half, shown, hidden = nbformat.read(made.folder / NOTEBOOK, as_version=4).cells[-3:]
+    assert half.outputs[0].text == "a?b\n" and not hidden.outputs
+    assert base64.b64decode(shown.outputs[0].data["image/png"]).startswith(b"\x89PNG")
 
 
 def contents(folder: Path) -> dict[str, bytes]:
