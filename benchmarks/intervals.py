@@ -120,7 +120,7 @@ def main() -> None:
         million.append(seconds(lambda: et.estimate(many, metrics, suite.unit, et.Resampling())))
     print(f"{len(metrics)} metrics, {RESAMPLES:,} resamples.\n")
     print("| what | s | limit |\n| --- | ---: | ---: |")
-    print(f"| 600 units, this package | {shown(ours)} | 0.3 |")
+    print(f"| 600 units, this package | {shown(ours)} | 0.2 |")
     print(f"| 600 units, scipy, one call a metric | {shown(theirs)} | |")
     print(f"| a million units, this package | {shown(million)} | 5 |")
     print(f"| ranks of 181 conditions, 41 tasks | {shown([ranks(181, 41) for _ in rounds])} | 20 |")

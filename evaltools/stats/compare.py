@@ -28,7 +28,7 @@ from .influence import Array, Cells, Runs, effective_units, label
 from .intervals import MIN_UNITS, Interval, draws_of, interval_of
 from .missing import NOT_RANDOM, lacking
 from .multiple import holm, max_t, sign_flip
-from .seeds import widest
+from .seeds import p_of_t, widest
 
 # The columns of comparison.csv, in order.
 CONTRACT = (
@@ -148,7 +148,7 @@ def compare_all(
             if is_directed[metric.name] and metric.name == target[metric.name]:
                 rows.append({"candidate": name, **_row(a, b, by_seed)})
         sides.append((name, "sample and seed" if by_seed else "sample", n_other_texts))
-    tested = pd.DataFrame()
+    tested = pd.DataFrame(columns=["candidate", "metric"])
     if rows:
         tested = pd.DataFrame(rows).assign(baseline=name_a)
         sizes = {target[name]: size for name, size in margin.items()}
@@ -165,10 +165,8 @@ def compare_all(
     )
     comparisons = []
     for name, paired_by, n_other_texts in sides:
-        own = about
-        if rows:
-            of_name = tested[tested["candidate"] == name].set_index("metric")
-            own = about.join(of_name, on=about["metric"].map(target))
+        of_name = tested[tested["candidate"] == name].set_index("metric")
+        own = about.join(of_name, on=about["metric"].map(target))
         table_of_name = own.reindex(columns=[*CONTRACT, *DETAILS])
         comparisons.append(Comparison(table_of_name, paired_by, n_other_texts))
     return comparisons
@@ -278,7 +276,8 @@ def _row(
         "n_units": found.n_units if found else 0,
         "n_seeds": found.n_seeds if found else 0,
         "n_differ": int(found.by_cell.any(axis=0).sum()) if found else 0,
-        "p_seeds": found.p_seeds if found else np.nan,
+        # p for new seeds and new samples
+        "p_seeds": p_of_t(found.accounts, found.value) if found and found.parts else np.nan,
         # p of proportions is mid-p
         "mid": getattr(metric, "proportion", False) and found is not None,
     }

@@ -31,7 +31,6 @@ from .seeds import (
     Account,
     SeedPart,
     accounts,
-    p_of_t,
     seed_part,
 )
 
@@ -103,11 +102,6 @@ class Effect:
         """Its cells, those of `b` first."""
         return [self.b, self.a] if self.a else [self.b]
 
-    @property
-    def values(self) -> Array:
-        """The metric in every seed of all sides."""
-        return np.concatenate([side.values for side in self.sides])
-
     @cached_property
     def value(self) -> float:
         """The mean over seeds, or the difference of the means."""
@@ -130,7 +124,7 @@ class Effect:
         """(units,): whether the unit can be drawn: all sides have it in some seed."""
         return np.all([side.present.any(axis=0) for side in self.sides], axis=0)
 
-    @property
+    @cached_property
     def n_units(self) -> int:
         """Units that weigh in it."""
         return int(np.any([side.takes_part for side in self.sides], axis=0).sum())
@@ -190,11 +184,6 @@ class Effect:
         return accounts(sample_variance(self.errors, n), n, self.parts)
 
     @property
-    def p_seeds(self) -> float:
-        """p for new seeds and new samples, by t; nan where a side has one seed."""
-        return p_of_t(self.accounts, self.value) if self.parts else np.nan
-
-    @property
     def claim(self) -> str:
         """What the interval speaks for."""
         if self.n_seeds > 1:
@@ -214,7 +203,7 @@ class Effect:
         def value(sums: Array) -> Array:
             parts = np.split(sums, len(of_seeds), axis=-1)
             values = [f.values(part) * weight for part, (_, f, weight) in zip(parts, of_seeds)]
-            return np.sum(values, axis=0)
+            return sum(values, np.zeros(()))
 
         return np.hstack([seed for seed, _, _ in of_seeds])[self.present], value
 

@@ -166,7 +166,10 @@ class Condition:
 
 def column_of(frame: pd.DataFrame, name: str) -> Array:
     """A column of a units frame as floats; a null is nan."""
-    return frame[name].to_numpy(dtype=float, na_value=np.nan)
+    values = frame[name].to_numpy()
+    if values.dtype == object:
+        values = frame[name].to_numpy(dtype=float, na_value=np.nan)
+    return values.astype(float, copy=False)
 
 
 def _wrong_row(
@@ -387,7 +390,11 @@ def mean_shares(
     shares: Array,
     weights: Array,
 ) -> Array:
-    """Shares of ratios (units, ratios) as those of the metric: their mean by the size of the ratios' weights."""
+    """Shares of ratios (units, ratios) as those of the metric: their mean by the size of the ratios' weights.
+
+    >>> mean_shares(np.array([[0.25, 0.75]]), np.array([1.0, -1.0])).tolist()
+    [0.5]
+    """
     return shares @ (np.abs(weights) / np.abs(weights).sum())
 
 

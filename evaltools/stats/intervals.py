@@ -227,7 +227,7 @@ def score_sum(
 def _over_seeds(e: Effect, alpha: float) -> Interval:
     """Row 6, of two or more seeds."""
     error, critical, df = widest(e.accounts, alpha)
-    is_still = error <= 1e-10 * np.abs(e.values).max()
+    is_still = error <= 1e-10 * max(np.abs(side.values).max() for side in e.sides)
     if e.a or (e.b.formula.weights < 0).any():
         # a difference: where nothing varies only what none of its units showed
         if is_still:
