@@ -325,11 +325,10 @@ def _test(
 def _intervals(rows: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
     """The interval of every row at its level, that of equivalence, and the mde."""
     fair = [None if unfair else e for e, unfair in zip(rows["effect"], rows["not_random"])]
+    all_draws, method = draws_of(fair, resampling), resampling.method
     result = []
-    method = resampling.method
-    for found, draws, level, margin in zip(
-        fair, draws_of(fair, resampling), rows["level"], rows["margin"]
-    ):
+    for found, level, margin in zip(fair, rows["level"], rows["margin"]):
+        draws = all_draws.get(found)
         interval, within, mde = interval_of(found, level, draws, method), Interval(), np.nan
         if margin > 0:
             within = interval_of(found, min(2 * level, 0.99), draws, method)

@@ -138,12 +138,18 @@ class Effect:
     def by_cell(self) -> Array:
         """(seeds, units): what each cell brings into a difference, exactly 0 where nothing differs.
 
-        One row where seeds do not pair.
+        One row where seeds do not pair. Linearised at the mean of both ratios, so that the sum over the units is the
+        difference.
         """
-        sides = [(side.num, side.den) for side in reversed(self.sides)]
+        nums, dens = [s.num for s in self.sides], [s.den for s in self.sides]
         if not self.by_seed:
-            sides = [(num.mean(axis=0)[None], den.mean(axis=0)[None]) for num, den in sides]
-        return rounded((unit_differences(*sides) @ self.b.formula.weights).T).T
+            nums, dens = ([x.mean(axis=0, keepdims=True) for x in each] for each in (nums, dens))
+        totals = [den.sum(axis=1, keepdims=True) for den in dens]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rates = [num.sum(axis=1, keepdims=True) / total for num, total in zip(nums, totals)]
+            moved = nums[0] - nums[1] - sum(rates) / 2 * (dens[0] - dens[1])
+            parts = np.nan_to_num(moved / (sum(totals) / 2), posinf=0.0, neginf=0.0)
+        return rounded((parts @ self.b.formula.weights).T).T
 
     @cached_property
     def differences(self) -> Array:
@@ -155,7 +161,9 @@ class Effect:
         """(units,): what each unit weighs, sums to 1."""
         if not self.a:
             return self.b.shares
-        shares = unit_shares(self.a.den.mean(axis=0), self.b.den.mean(axis=0))
+        weights = self.a.den.mean(axis=0) + self.b.den.mean(axis=0)
+        total = weights.sum(axis=0)
+        shares = weights / np.where(total == 0, np.inf, total)
         return mean_shares(shares, self.b.formula.weights)
 
     @cached_property
@@ -206,35 +214,6 @@ class Effect:
             return sum(values, np.zeros(()))
 
         return np.hstack([seed for seed, _, _ in of_seeds])[self.present], value
-
-
-def unit_differences(
-    a: tuple[Array, Array],
-    b: tuple[Array, Array],
-) -> Array:
-    """What each unit brings into ratio b less ratio a, (..., units, ratios); exactly 0 where it is the same in both.
-
-    `a`, `b`: numerators and denominators. Linearised at the mean of both ratios, so that the sum over the units is
-    the difference.
-    """
-    (num_a, den_a), (num_b, den_b) = a, b
-    total_a = den_a.sum(axis=-2, keepdims=True)
-    total_b = den_b.sum(axis=-2, keepdims=True)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio_a = num_a.sum(axis=-2, keepdims=True) / total_a
-        ratio_b = num_b.sum(axis=-2, keepdims=True) / total_b
-        moved = num_b - num_a - (ratio_a + ratio_b) / 2 * (den_b - den_a)
-        return np.nan_to_num(
-            moved / ((total_a + total_b) / 2),
-            posinf=0.0,
-            neginf=0.0,
-        )
-
-
-def unit_shares(den_a: Array, den_b: Array) -> Array:
-    """What each unit weighs in a difference of ratios, (units, ratios); sums to 1."""
-    total = (den_a + den_b).sum(axis=0)
-    return (den_a + den_b) / np.where(total == 0, np.inf, total)
 
 
 def common_cells(

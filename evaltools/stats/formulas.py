@@ -12,7 +12,7 @@ intervals", JASA 82 (1987); Hesterberg, "What teachers should know about the boo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -200,38 +200,7 @@ class Draws:
         return float(low), float(high)
 
 
-def bootstrap(
-    statistics: Sequence[Statistic | None],
-    resampling: Resampling,
-) -> list[Draws | None]:
-    """The draws of each statistic; all of so many units have the same. None stays None."""
-    draws: list[Draws | None] = [None] * len(statistics)
-    of_size: dict[int, list[tuple[int, Statistic]]] = {}
-    for i, statistic in enumerate(statistics):
-        if statistic:
-            of_size.setdefault(
-                len(statistic[0]),
-                [],
-            ).append((i, statistic))
-    for alike in of_size.values():
-        # many metrics share columns: each is resampled once
-        places: dict[bytes, int] = {}
-        index = [
-            places.setdefault(column.tobytes(), len(places))
-            for _, (columns, _) in alike
-            for column in columns.T
-        ]
-        sums = _resampled(np.array([np.frombuffer(column) for column in places]), resampling)
-        for i, (columns, metric) in alike:
-            own, index = index[: columns.shape[1]], index[columns.shape[1] :]
-            total = columns.sum(axis=0)
-            replicates, jackknife = metric(sums[own].T), metric(total - columns)
-            known = replicates[~np.isnan(replicates)], jackknife[~np.isnan(jackknife)]
-            draws[i] = Draws(known[0], float(metric(total)), known[1])
-    return draws
-
-
-def _resampled(columns: Array, resampling: Resampling) -> Array:
+def resampled(columns: Array, resampling: Resampling) -> Array:
     """Sums of columns (columns, units) over units drawn with replacement: (columns, resamples)."""
     n = columns.shape[1]
     rng = np.random.default_rng(resampling.seed)

@@ -231,21 +231,14 @@ def label(
         sample = by_unit.groupby(["unit", *names], dropna=False).ngroup().to_numpy()
     _, first = np.unique(sample, return_index=True)
     starts = np.flatnonzero(np.diff(of_unit[first], prepend=-1))
-    labelled = []
-    for own in of_conditions:
-        n_rows = sum(len(frame) for frame in own)
-        condition = Condition(
-            formulas=formulas,
-            frames=own,
-            ids=rows[unit].iloc[:n_rows],
-            sample=sample[:n_rows],
-            n_samples=len(first),
-            units=pd.Index(units),
-            starts=starts,
+    ends = np.cumsum([sum(map(len, own)) for own in of_conditions])[:-1]
+    parts = zip(of_conditions, np.split(np.arange(len(rows)), ends))
+    return [
+        Condition(
+            formulas, own, rows[unit].iloc[at], sample[at], len(first), pd.Index(units), starts
         )
-        labelled.append(condition)
-        rows, sample = rows.iloc[n_rows:], sample[n_rows:]
-    return labelled
+        for own, at in parts
+    ]
 
 
 def _require_readable(

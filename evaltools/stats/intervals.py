@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -18,10 +18,10 @@ from .formulas import (
     DOUBT_OF_PARTS,
     Draws,
     Limits,
-    bootstrap,
     mid_p,
     mover,
     none_seen,
+    resampled,
     score_t,
     t_quantile,
 )
@@ -45,23 +45,33 @@ class Interval(NamedTuple):
 
 
 def draws_of(
-    effects: Sequence[Effect | None],
+    effects: Iterable[Effect | None],
     resampling: Resampling,
-) -> list[Draws | None]:
+) -> dict[Effect | None, Draws]:
     """The bootstraps of those effects of one run a side of which ten units vary, and not too many."""
-    return bootstrap(
-        [
-            e.statistic()
-            if e
-            and not e.parts
-            and e.present.sum() <= LARGE
-            and e.n_units >= MIN_UNITS
-            and varies(e.errors, e.value)
-            else None
-            for e in effects
-        ],
-        resampling,
-    )
+    of_size: dict[int, list[Effect]] = {}
+    for e in effects:
+        if not e or e.parts or (n := int(e.present.sum())) > LARGE:
+            continue
+        if e.n_units >= MIN_UNITS and varies(e.errors, e.value):
+            of_size.setdefault(n, []).append(e)
+    draws: dict[Effect | None, Draws] = {}
+    for alike in of_size.values():
+        statistics = [e.statistic() for e in alike]
+        # many metrics share columns: each is resampled once
+        every = [column.tobytes() for columns, _ in statistics for column in columns.T]
+        places = {column: i for i, column in enumerate(dict.fromkeys(every))}
+        sums = resampled(np.array([np.frombuffer(column) for column in places]), resampling)
+        for e, (columns, metric) in zip(alike, statistics):
+            own = sums[[places[column.tobytes()] for column in columns.T]]
+            total = columns.sum(axis=0)
+            replicates, jackknife = metric(own.T), metric(total - columns)
+            draws[e] = Draws(
+                replicates[~np.isnan(replicates)],
+                float(metric(total)),
+                jackknife[~np.isnan(jackknife)],
+            )
+    return draws
 
 
 def interval_of(
@@ -337,7 +347,8 @@ def _estimates(
             is_value = is_known.any() and not cells.is_count
             measured.append((cells, Effect.of(cells) if is_value else None))
         draws = draws_of([effect for _, effect in measured], resampling)
-        for (cells, effect), drawn in zip(measured, draws):
+        for cells, effect in measured:
+            drawn = draws.get(effect)
             interval = interval_of(effect, resampling.level, drawn, resampling.method)
             claim = effect.claim if effect and interval.method != "none" else ""
             rows.append(_row(cells, interval) | {"claim": claim})
