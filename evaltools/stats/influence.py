@@ -9,7 +9,7 @@ Reference: Hampel, "The influence curve and its role in robust estimation", JASA
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -136,9 +136,7 @@ class Condition:
             first, *others = (column_of(frame, name) for frame in self.frames)
             columns[name] = np.concatenate([first, *others]) if others else first
         rows = formula.of_rows(columns)
-        wrong = _wrong_row(formula, columns, rows)
-        if wrong:
-            row, what = wrong
+        for row, what in _wrong_rows(formula, columns, rows):
             place = f"row {self.ids.index[row] + 1} ({self.ids.name} {self.ids.iloc[row]})"
             raise ValueError(f"{place}: {what}")
         rows[:, np.isnan(rows[:-1]).any(axis=0)] = 0.0
@@ -172,33 +170,31 @@ def column_of(frame: pd.DataFrame, name: str) -> Array:
     return values.astype(float, copy=False)
 
 
-def _wrong_row(
+def _wrong_rows(
     formula: Formula,
     columns: Mapping[str, Array],
     rows: Array,
-) -> tuple[int, str] | None:
-    """(row, what is wrong with it) of the first row that a ratio cannot be made of; None where all are right."""
+) -> Iterator[tuple[int, str]]:
+    """(row, what is wrong with it): the first rows that a ratio cannot be made of."""
     metric = formula.metric
     if not isinstance(metric, Metric):
-        return None  # what it is made of stands in the table too
+        return  # what it is made of stands in the table too
     num, den = rows[0], rows[1]
     nulls = np.flatnonzero(np.isnan(num))
     for row in nulls[np.nan_to_num(den[nulls]) != 0][:1]:
         name = next(name for name in linear(metric.numerator) if np.isnan(columns[name][row]))
         counts = " and ".join(linear(metric.denominator))
         leave = f"leave {counts} null or 0 where {name} was not measured"
-        return row, f"{name} is null where {counts} counts the row; {leave}"
+        yield row, f"{name} is null where {counts} counts the row; {leave}"
     low, high = metric.limits
-    if low == -np.inf and high == np.inf:
-        return None
+    if (low, high) == (-np.inf, np.inf):
+        return
     # a sum of floats may be off its limit by as much
     lowest, highest = low - 1e-9 * max(1, abs(low)), high + 1e-9 * max(1, abs(high))
     size = np.ones_like(den) if formula.is_count[0] else den
     value = np.divide(num, size, out=np.full_like(num, np.nan), where=size != 0)
     for row in np.flatnonzero((value < lowest) | (value > highest))[:1]:
-        outside = f"{metric.name} is {value[row]:g}, which is not within {low:g} and {high:g}"
-        return row, outside
-    return None
+        yield row, f"{metric.name} is {value[row]:g}, which is not within {low:g} and {high:g}"
 
 
 def label(

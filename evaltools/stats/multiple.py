@@ -74,47 +74,40 @@ def sign_flip(
     """
     d = rounded(differences)
     d = d[(d != 0).any(axis=1)]
-    at_least, above = np.ones((2, d.shape[1]))
+    # as large and larger
+    shares = np.ones((2, d.shape[1]))
     to_draw = []
     for metric in np.flatnonzero(d.any(axis=0)).tolist():
         own = d[d[:, metric] != 0, metric]
         n, sizes = len(own), np.abs(own)
         if n <= np.log2(max(n_permutations, 1)):
-            shares = _as_large(own[:, None], n_permutations, seed)
-            at_least[[metric]], above[[metric]] = shares
+            shares[:, [metric]] = _as_large(own[:, None], n_permutations, seed)
         elif sizes.min() >= (1 - 1e-6) * sizes.max():
             more = np.round((n + abs(own.sum()) / sizes.mean()) / 2)
-            at_least[metric] = min(2 * bdtrc(more - 1, n, 0.5), 1.0)
-            above[metric] = 2 * bdtrc(more, n, 0.5)
+            shares[:, metric] = np.minimum(2 * bdtrc([more - 1, more], n, 0.5), 1.0)
         else:
             to_draw.append(metric)
     if to_draw:
-        at_least[to_draw], above[to_draw] = _as_large(
-            d[:, to_draw],
-            n_permutations,
-            seed,
-        )
-    return np.where(mid, (at_least + above) / 2, at_least)
+        shares[:, to_draw] = _as_large(d[:, to_draw], n_permutations, seed)
+    return np.where(mid, shares.mean(axis=0), shares[0])
 
 
 def _as_large(
     d: Array,
     n_permutations: int,
     seed: int,
-) -> tuple[Array, Array]:
-    """Shares of sign patterns under which the sums of d (units, metrics) are as large as without, and larger."""
+) -> Array:
+    """(2, metrics): shares of sign patterns under which sums of d (units, metrics) are as large as without, and larger."""
     observed, slack = np.abs(d.sum(axis=0)), 1e-12 * np.abs(d).sum(axis=0)
     if len(d) > LARGE:  # the normal limit, exact in its tail
-        p = 2 * ndtr(-observed / np.sqrt((d**2).sum(axis=0)))
-        return p, p
+        return np.tile(2 * ndtr(-observed / np.sqrt((d**2).sum(axis=0))), (2, 1))
     counts, n_patterns = np.zeros((2, d.shape[1])), 0
     for sums in _null_sums(d, n_permutations, seed):
         sizes = np.abs(sums)
         n_patterns += len(sizes)
         counts[0] += (sizes >= observed - slack).sum(axis=0)
         counts[1] += (sizes > observed + slack).sum(axis=0)
-    at_least, above = counts / n_patterns
-    return at_least, above
+    return counts / n_patterns
 
 
 def max_t(
