@@ -201,18 +201,13 @@ def kappa_of(sheet: pd.DataFrame) -> float:
     0.4
     """
     full = sheet.dropna()
-    n_raters = len(full.columns)
-    if n_raters < 2 or full.empty:
+    n = len(full.columns)
+    if n < 2 or full.empty:
         return np.nan
-    if n_raters > 2:
-        # (subjects, categories): how many raters chose each
-        counts = full.apply(pd.Series.value_counts, axis=1).fillna(0).to_numpy(int)
-        shares = counts.sum(axis=0) / counts.sum()
-        agreed = ((counts**2).sum(axis=1) - n_raters).mean() / (n_raters * (n_raters - 1))
-        by_chance = (shares**2).sum()
-    else:
-        one, other = full.iloc[:, 0], full.iloc[:, 1]
-        of_one, of_other = (side.value_counts(normalize=True) for side in (one, other))
-        agreed = (one == other).mean()
-        by_chance = of_one.mul(of_other, fill_value=0.0).sum()
+    codes, categories = pd.factorize(full.to_numpy().ravel())
+    # (subjects, raters, categories): 1 for what was chosen
+    votes = np.eye(len(categories))[codes].reshape(*full.shape, -1)
+    agreed = ((votes.sum(axis=1) ** 2).sum(axis=1) - n).mean() / (n * (n - 1))
+    shares = votes.mean(axis=0)
+    by_chance = shares.prod(axis=0).sum() if n == 2 else (shares.mean(axis=0) ** 2).sum()
     return float((agreed - by_chance) / (1 - by_chance)) if by_chance < 1 else np.nan

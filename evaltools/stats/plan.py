@@ -78,13 +78,7 @@ def plan(
         )
     upper, of_power = 1 - resampling.level / 2, ndtri(power)
     # what the pilot's variance may truly be, as parts of it
-    shares = np.array(
-        [
-            1.0,
-            (n - 1) / chdtri(n - 1, 0.025),
-            (n - 1) / chdtri(n - 1, 0.975),
-        ]
-    )
+    shares = np.array([1.0, *(n - 1) / chdtri(n - 1, [0.025, 0.975])])
     rows = []
     for k in seeds:
         needs = [(ndtri(upper), of_samples + rest / k)]
