@@ -99,9 +99,7 @@ def test_the_example_reply_in_each_prompt_passes_the_check(metric: str) -> None:
     [
         {"model": " "},
         {"confidence": float("nan")},
-        {"base_url": "http://host:99999/v1"},
         {"base_url": "https://user:hunter2@host/v1"},
-        {"base_url": "https://host/v1?key=hunter2"},
     ],
 )
 def test_options_that_make_no_sense_show_no_secret(changes: dict[str, object]) -> None:

@@ -186,18 +186,12 @@ def _as_text(number: Any) -> Any:
 
 
 class Text(Row):
-    """A sample: a line of format jsonl, a row of csv, a sample of any other format."""
+    """A sample: a line of format jsonl, a row of csv, a sample of any other format; written as a line of a gold file."""
 
-    id: Annotated[str, BeforeValidator(_as_text)]
-    text: str
+    id: Annotated[str, BeforeValidator(_as_text)] = Field(serialization_alias="uid")
+    text: str = Field(serialization_alias="input_text")
     gold_tuples: list[TupleRow] | None = None
     split: str | None = None
-
-    @property
-    def gold_row(self) -> dict[str, Any]:
-        """Its line of a gold file."""
-        tuples = [row.model_dump(mode="json", exclude_none=True) for row in self.gold_tuples or ()]
-        return {"uid": self.id, "input_text": self.text, "gold_tuples": tuples}
 
 
 def read_texts(
@@ -248,8 +242,7 @@ def _read_samples(config: Config, problems: Problems) -> Iterator[tuple[int | st
     format_ = FORMATS[data.format]
     options = {"level": data.level} if "level" in format_.needs else {}
     for place, sample in format_.read(Source(data.file, problems), **options):
-        tuples = [TupleRow.model_validate(row) for row in sample["tuples"]]
-        yield place, Text(id=sample["id"], text=sample["text"], gold_tuples=tuples)
+        yield place, Text(id=sample["id"], text=sample["text"], gold_tuples=sample["tuples"])
 
 
 def taxonomy(

@@ -205,10 +205,12 @@ def write_run(
         "rows": len(rows),
         "failed": reasons.total(),
     }
+    as_gold: dict[str, Any] = {"by_alias": True, "exclude": {"split"}, "exclude_none": True}
+    gold = [sample.text.model_dump(mode="json", **as_gold) for sample in samples]
     files = {
         MANIFEST: json.dumps(manifest, ensure_ascii=False, indent=1) + "\n",
         OUTPUTS: _lines(rows),
-        "gold.jsonl": _lines([sample.text.gold_row for sample in samples]),
+        "gold.jsonl": _lines(gold),
         "calls.jsonl": _lines(calls),
     }
     if planned.condition == "m2":
