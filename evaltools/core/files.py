@@ -116,6 +116,15 @@ def write_text(
         f.write(text)
 
 
+def write_csv(
+    path: Path,
+    table: Any,
+    start: str = "",
+) -> None:
+    """Write a DataFrame as a CSV file, after the mark that `start` is."""
+    write_text(path, start + table.to_csv(index=False, lineterminator="\n"))
+
+
 _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 _JSON_IN_LINES = json.JSONEncoder(ensure_ascii=False, allow_nan=False, indent=1)
 

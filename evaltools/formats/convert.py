@@ -11,7 +11,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from ..core.errors import Problems, UsageError
-from ..core.files import refuse_input, write_jsonl, write_text
+from ..core.files import refuse_input, write_csv, write_jsonl
 from ..core.names import nearest
 from . import deepeval, inspect_logs, lines, lm_eval, promptfoo, ragas, semeval
 from .source import Records, Source, where
@@ -82,7 +82,7 @@ def convert(
         rows = _score_rows(list(found), problems)
         if target.suffix.lower() == ".csv":
             frame = pd.DataFrame(list(rows), dtype=object)
-            write_text(target, frame.to_csv(index=False))
+            write_csv(target, frame)
             return len(frame)
     elif as_ == "predictions":
         rows = map(_prediction_row, found)

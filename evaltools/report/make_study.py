@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from decimal import Decimal
 from numbers import Real
 from pathlib import Path
@@ -15,19 +17,23 @@ import pandas as pd
 from pandas.api.extensions import ExtensionArray
 
 from ..core.errors import Problems, UsageError
-from ..core.files import bytes_hash, resolve
+from ..core.estimates import public_frame
+from ..core.files import bytes_hash, resolve, write_csv
+from ..core.folders import require_replaceable, whole_folder
+from ..core.language import language
+from ..core.manifest import Manifest, Member
 from ..core.memory import as_files, is_data, is_path
 from ..core.metric import Metric
 from ..core.names import LONGEST_NAME, RUN_NAME, condition_of, find_runs, natural, safe_name
 from ..core.plugins import get_suite, suite_of_path
-from ..core.results import read_manifest, run_folders, suite_of_manifest
+from ..core.results import read_manifest, run_folders, suite_of_manifest, write_result
 from ..core.scoring import run_names
 from ..core.suite import Suite
+from ..stats.compare import CONTRACT
 from .evaluate import evaluate, load, save
 from .result import Result, require_comparable
 from .run import Run
 from .study import Conditions, Study
-from .study_files import save_study
 
 
 def study(
@@ -339,3 +345,85 @@ def _as_tables(
                 "higher_is_better": better != "lower",
             }
         )
+
+
+# --- the files of results/<condition>_aggregated/
+
+
+AGGREGATED = ["metric", "mean", "std", "n_seeds", "ci_low", "ci_high", "min", "max", "blocked"]
+"""The columns of aggregated_mean_std.csv."""
+
+
+def comparison_table(study: Study) -> pd.DataFrame:
+    """The rows of comparison.csv: every candidate against the baseline."""
+    return study.frame[[*CONTRACT, "blocked"]]
+
+
+def save_study(
+    study: Study,
+    out: Path,
+    conditions: Iterable[str],
+) -> list[Path]:
+    """Write results/<condition>_aggregated/ for these conditions, each whole; returns them.
+
+    UsageError, and nothing is written, where the result of a run or of another suite stands in the
+    place of one.
+    """
+    targets = {name: out / "results" / f"{safe_name(name)}_aggregated" for name in conditions}
+    for target in targets.values():
+        stored = require_replaceable(target)
+        if stored and (stored.kind, stored.suite) != ("aggregate", study.suite.name):
+            raise UsageError(
+                f"{target} holds {stored.run}, a {stored.kind} of {stored.suite}; give another --out"
+            )
+    for condition, target in targets.items():
+        estimates = study.estimates[study.estimates["condition"] == condition]
+        columns = ["condition", *AGGREGATED] if study.candidates else AGGREGATED
+        tables = {"aggregated_mean_std": estimates.rename(columns={"value": "mean"})[columns]}
+        if study.candidates:
+            tables["comparison"] = comparison_table(study)
+        # two conditions are ranked where a primary metric was declared
+        is_ranked = study.tested and len(study.conditions) >= (2 if study.declared else 3)
+        if condition == study.baseline and is_ranked:
+            tables["ranks"] = study.rank()
+        rows = public_frame(estimates).join(estimates["n_seeds"])
+        with whole_folder(target) as folder:
+            for name, table in tables.items():
+                write_csv(folder / f"{name}.csv", table)
+            write_result(
+                folder, _manifest(study, condition, target), study.signature, rows, study.checks
+            )
+    return list(targets.values())
+
+
+def _manifest(
+    study: Study,
+    condition: str,
+    target: Path,
+) -> Manifest:
+    """The manifest of one condition of a study."""
+    runs = list(study.conditions[condition].values())
+    units = pd.concat(run.data[study.suite.unit] for run in runs)
+    changed = {
+        "kind": "aggregate",
+        "headline": list(study.headline),
+        "leading": study.primary,
+        "n_units": int(units.nunique()),
+        "run": f"{condition}_aggregated",
+        "report": study.name,
+        "condition": condition,
+        "baseline": study.baseline,
+        "primary": study.declared or "",
+        "margin": dict(study.margin),
+        "runs": [run.name for run in runs],
+        "folders": [
+            os.path.relpath(run.folder or target.parent / run.name, target) for run in runs
+        ],
+        "inputs": [entry for run in runs for entry in run.manifest.inputs],
+        "members": [Member(**run.manifest.model_dump()) for run in study.results],
+        "problems": [problem for run in runs for problem in run.manifest.problems],
+        "answered_by": {},
+        "lang": language(),
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    return study.results[0].manifest.model_copy(update=changed)

@@ -9,9 +9,8 @@ import click
 
 from ...core.commands import PATH
 from ...core.errors import Problems
-from ...core.files import refuse_input
+from ...core.files import refuse_input, write_csv
 from ...core.terminal import echo, paragraph
-from ...report.study_files import write_csv
 from ...report.text import visible
 from ...stats.calibration import calibrate as calibration_of
 from ...stats.labels import read_labels, read_scores

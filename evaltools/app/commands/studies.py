@@ -11,12 +11,11 @@ import pandas as pd
 
 from ...core.commands import PATH, RUN, out_option, verbose_option
 from ...core.errors import UsageError
-from ...core.files import refuse_input
+from ...core.files import refuse_input, write_csv
 from ...core.folders import require_out
 from ...core.names import find_runs
 from ...core.terminal import echo, paragraph
 from ...report import make_study
-from ...report.study_files import comparison_table, save_study, write_csv
 from ...report.study_sentences import plan_notes, plan_title, ranking
 from ..options import RunsCommand, declared_options, study_options
 from ..show import show_checks, show_frame, show_study
@@ -73,7 +72,7 @@ def compare(
     _require_target(csv_file, baseline, candidate)
     study = make_study.compare(baseline, candidate, **settings)
     show_study(study, verbose, everything)
-    _write(csv_file, comparison_table(study))
+    _write(csv_file, make_study.comparison_table(study))
 
 
 @click.command(cls=RunsCommand)
@@ -104,7 +103,7 @@ def rank(
     ranks = study.rank()
     if ranks["rank_low"].count() < 2:
         raise UsageError(f"{metric} is measured in fewer than two conditions: nothing to rank")
-    (folder,) = save_study(study, out, [study.baseline])
+    (folder,) = make_study.save_study(study, out, [study.baseline])
     for sentence in ranking(study):
         paragraph(sentence)
     echo()

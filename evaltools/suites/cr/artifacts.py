@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ...core.files import atomic, write_text
+from ...core.files import write_csv, write_text
 from ...core.metric import Metric
 
 if TYPE_CHECKING:
@@ -40,8 +40,7 @@ def artifacts(run: Run, folder: Path) -> None:
     from ...report.text import markdown, markdown_table
 
     metrics_folder = folder / "derived" / "metrics"
-    with atomic(metrics_folder / "structural_metrics.csv") as file:
-        pd.DataFrame([structural_metrics(run)]).to_csv(file, index=False, lineterminator="\n")
+    write_csv(metrics_folder / "structural_metrics.csv", pd.DataFrame([structural_metrics(run)]))
     head = f"# Structural metrics of {markdown(run.name)}"
     page = f"{head}\n\n{markdown_table(estimate_texts(run.estimates))}\n`{run.signature}`\n"
     write_text(metrics_folder / "structural_metrics_table.md", page)

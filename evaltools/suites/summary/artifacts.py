@@ -14,7 +14,7 @@ from urllib.parse import quote
 import numpy as np
 import pandas as pd
 
-from ...core.files import atomic
+from ...core.files import write_csv
 from ...core.language import listed, say
 from ...report.excel import BAD, GOOD, LOOK, Sheet, write_workbook
 from ...report.text import anchor
@@ -77,9 +77,8 @@ def write_artifacts(
 ) -> None:
     """Write both files into a folder."""
     scores = scores_frame(run.data, rules_in_force(run.options).thresholds)
-    with atomic(folder / "summary_scores.csv") as file:
-        file.write("\ufeff")  # without it a Korean Excel reads another encoding
-        scores.to_csv(file, index=False, lineterminator="\n")
+    # without its mark a Korean Excel reads another encoding
+    write_csv(folder / "summary_scores.csv", scores, "\ufeff")
     write_workbook(folder / "summary_scores.xlsx", sheets(run))
 
 
