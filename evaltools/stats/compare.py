@@ -24,6 +24,7 @@ from ..core.metric import MetricTable, as_ratios, subset
 from ..core.names import nearest
 from ..core.resampling import Resampling
 from .effects import ROUGH, paired, same_questions
+from .formulas import smallest_shown
 from .influence import Array, Cells, Runs, effective_units, label
 from .intervals import MIN_UNITS, Interval, draws_of, interval_of
 from .missing import NOT_RANDOM, lacking
@@ -327,17 +328,27 @@ def _intervals(rows: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
     fair = [None if unfair else e for e, unfair in zip(rows["effect"], rows["not_random"])]
     all_draws, method = draws_of(fair, resampling), resampling.method
     result = []
-    for found, level, margin in zip(fair, rows["level"], rows["margin"]):
+    for found, level, margin, is_proportion in zip(
+        fair, rows["level"], rows["margin"], rows["mid"]
+    ):
         draws = all_draws.get(found)
         interval, within, mde = interval_of(found, level, draws, method), Interval(), np.nan
         if margin > 0:
             within = interval_of(found, min(2 * level, 0.99), draws, method)
         if found:
-            error, _, df = widest(found.accounts, level)
+            error, t, df = widest(found.accounts, level)
             delta = found.value
             reach = interval.high - delta if delta < 0 else delta - interval.low
+            size = reach + stdtrit(df, POWER) * error
+            if is_proportion:
+                size = max(
+                    size,
+                    smallest_shown(
+                        delta, error, effective_units(found.shares), t + stdtrit(df, POWER)
+                    ),
+                )
             digits = 1 if found.n_units < ROUGH else 2
-            mde = float(f"{reach + stdtrit(df, POWER) * error:.{digits - 1}e}")
+            mde = float(f"{size:.{digits - 1}e}")
         row = {
             "ci_low": interval.low + 0.0,  # no -0.0
             "ci_high": interval.high + 0.0,

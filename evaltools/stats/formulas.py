@@ -213,3 +213,34 @@ def resampled(columns: Array, resampling: Resampling) -> Array:
         # an integer matrix product would not use BLAS
         np.matmul(columns, times.reshape(drawn.shape).astype(float).T, out=part)
     return sums
+
+
+# --- proportions that change
+
+
+def variance_of_change(difference: float) -> float:
+    """The least variance of what units bring into a difference of two proportions: so many of them have changed.
+
+    >>> variance_of_change(-0.5)
+    0.25
+    """
+    return abs(difference) - difference**2
+
+
+def smallest_shown(
+    difference: float,
+    error: float,
+    n: float,
+    t: float,
+) -> float:
+    """The true difference of two proportions that is t of its own standard errors, by what n units showed.
+
+    A larger difference needs more units that change, so that its standard error is larger than `error`, that of the
+    `difference` that was seen.
+
+    >>> round(smallest_shown(0.0, 0.05, 100, 2.8), 3)
+    0.182
+    """
+    rest = max(error**2 - variance_of_change(difference) / n, 0.0)
+    a, b = 1 + t**2 / n, t**2 / n
+    return float(b + np.sqrt(b**2 + 4 * a * t**2 * rest)) / (2 * a)

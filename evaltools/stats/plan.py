@@ -1,7 +1,8 @@
 """How large a study must be, by formula.
 
 n = (z_a + z_b)^2 s^2 / d^2 * n0 / (n0 - 2) samples show a difference d, s^2 being the variance of a
-sample's difference in a pilot of n0; its range is that of the variance (chi-square). Of several seeds
+sample's difference in a pilot of n0; its range is that of the variance (chi-square). Of a proportion s^2 grows by
+d - d^2 less that of the pilot's own difference: more units must change. Of several seeds
 the variance is that of the components: seeds / K + (samples + interaction / K) / n, and d is no less than
 t over the seeds' values asks for: seeds / K + interaction / (K n).
 """
@@ -18,6 +19,7 @@ from ..core.errors import UsageError
 from ..core.metric import MetricTable, subset
 from ..core.resampling import Resampling
 from .effects import ROUGH, Effect, paired
+from .formulas import variance_of_change
 from .influence import Runs, effective_units, label, sample_variance
 
 # The columns of a plan.
@@ -71,8 +73,8 @@ def plan(
     pilot = paired(a, b, by_seed=set(sides[0]) == set(sides[1]))
     if pilot is None:
         raise UsageError(f"{metric} is not measured on both sides of the pilot")
-    n, of_samples, of_seeds, rest = _variances(pilot)
-    if n < MIN_PILOT or of_samples + rest <= 0:
+    n, of_samples, of_seeds, rest, change = _variances(pilot, difference)
+    if n < MIN_PILOT or not pilot.errors.any():
         raise UsageError(
             f"{metric}: a plan needs a pilot of {MIN_PILOT} or more units, some of which differ"
         )
@@ -81,17 +83,17 @@ def plan(
     shares = np.array([1.0, *(n - 1) / chdtri(n - 1, [0.025, 0.975])])
     rows = []
     for k in seeds:
-        needs = [(ndtri(upper), of_samples + rest / k)]
+        needs = [(ndtri(upper), of_samples + rest / k, change)]
         if k > 1:  # no interval is narrower than t over the seeds' values
-            needs.append((stdtrit(k - 1, upper), rest / k))
+            needs.append((stdtrit(k - 1, upper), rest / k, 0.0))
         needed = np.zeros(3)
-        for reach, spread in needs:
+        for reach, spread, more in needs:
             room = (difference / (reach + of_power)) ** 2
             if k > 1:
                 room -= of_seeds / k
             enough = np.nan
             if room > 0:
-                enough = spread * n / (n - 2) * shares / room
+                enough = (spread * n / (n - 2) * shares + more) / room
             needed = np.maximum(needed, np.ceil(enough))
         if n < ROUGH and needed[0] > 0:
             needed = np.array([float(f"{each:.0e}") for each in needed])
@@ -99,14 +101,25 @@ def plan(
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _variances(pilot: Effect) -> tuple[float, float, float, float]:
-    """Effective units of a pilot, and the variances that samples, seeds and the rest bring; nan for seeds if one."""
+def _variances(
+    pilot: Effect,
+    difference: float,
+) -> tuple[float, float, float, float, float]:
+    """Effective units of a pilot, and the variances that samples, seeds, the rest, and the difference itself bring.
+
+    nan for seeds if one. Of a proportion, units that change make both the difference and its variance: the pilot's own
+    change is taken out of the samples' variance, and that of the difference to show put in its place.
+    """
     n = effective_units(pilot.shares)
     of_samples = n * sample_variance(pilot.errors, n)
+    change = 0.0
+    if getattr(pilot.b.formula.metric, "proportion", False):
+        of_samples = max(of_samples - variance_of_change(pilot.value), 0.0)
+        change = variance_of_change(min(difference, 1.0))
     if not pilot.parts:
-        return n, of_samples, np.nan, 0.0
+        return n, of_samples, np.nan, 0.0, change
     k = pilot.n_seeds
     residual = sum(part.residual for part in pilot.parts) * n
     rest = min(residual * k, of_samples * k)
     of_seeds = sum(part.own for part in pilot.parts) * k
-    return n, max(of_samples - rest / k, 0.0), of_seeds, rest
+    return n, max(of_samples - rest / k, 0.0), of_seeds, rest, change

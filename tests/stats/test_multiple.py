@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -12,7 +13,7 @@ from scipy import stats
 from evaltools.core.errors import UsageError
 from evaltools.core.metric import Metric
 from evaltools.core.resampling import Resampling
-from evaltools.stats.compare import compare_all, ranks
+from evaltools.stats.compare import compare, compare_all, ranks
 from evaltools.stats.multiple import holm, max_t, sign_flip
 from evaltools.stats.plan import plan
 
@@ -96,6 +97,19 @@ def test_a_plan_by_its_formula() -> None:
     assert row[["samples", "samples_low", "samples_high"]].tolist() == [
         np.ceil(n), np.ceil(n * low), np.ceil(n * high)
     ]  # fmt: skip
+
+
+def test_a_larger_difference_of_a_proportion_needs_more_units_that_change() -> None:
+    """10 of 100 rise, 10 fall: s^2 = 20/99; where d is true units differ in d - d^2 more."""
+    right = replace(FREE, proportion=True)
+    a = {"": frame(np.repeat([0.0, 1.0, 1.0], [10, 10, 80]))}
+    b = {"": frame(np.repeat([1.0, 0.0, 1.0], [10, 10, 80]))}
+    z2 = (stats.norm.ppf(0.975) + stats.norm.ppf(0.8)) ** 2
+    n = z2 * (20 / 99 * 100 / 98 + 0.15 - 0.15**2) / 0.15**2
+    assert plan([a, b], [right], "id", "score", 0.15, seeds=[1])["samples"].tolist() == [np.ceil(n)]
+    d = compare(a, b, [right], "id", R, ["score"]).table["mde"].iloc[0]
+    t = stats.t.ppf(0.975, 99) + stats.t.ppf(0.8, 99)
+    assert t * np.sqrt((20 / 99 + d - d**2) / 100) == pytest.approx(d, abs=0.005)  # two digits
 
 
 def test_a_plan_of_seeds_has_null_where_no_number_is_enough() -> None:
