@@ -24,7 +24,7 @@ from typing import Any
 
 import pandas as pd
 
-from tests.app.calling import call, without_pages
+from tests.app.calling import QUICK, call, without_pages
 
 STORED = Path(__file__).with_name("data") / "fingerprints.json.gz"
 REFERENCE = Path(
@@ -88,8 +88,6 @@ SCENARIOS: dict[str, list[str]] = {
         "example:cr/with_memory__seed2_proposed",
         "--csv",
         "{out}/compare.csv",
-        "--ci",
-        "percentile",
     ],
     "examples-compare-memfin": [
         "compare",
@@ -274,8 +272,7 @@ def measure(folder: Path, scenario: str, reference: Path = REFERENCE) -> Files:
     words = [word.format(ref=reference, out=folder) for word in SCENARIOS[scenario]]
     if words[0] != "compare":
         words += ["--out", str(folder)]
-    if "--ci" not in words:
-        words += ["--ci", "bca"]
+    words += QUICK  # the intervals are not held against the stored ones
     with without_pages():  # which have no numbers of their own
         call(*words)
     files: Files = {}

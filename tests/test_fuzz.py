@@ -95,31 +95,6 @@ def test_a_json_file_that_is_none(tmp_path: Path, raw: bytes, code: str, line: i
     assert [(p.code, p.line, p.file) for p in e.value.problems] == [(code, line, str(path))]
 
 
-TURN = (
-    '{"dialog_id": "d", "valid_dialog": true, "turns": [{"turn_pair_id": %s, "turn_status": "ok"}]}'
-)
-
-
-@pytest.mark.parametrize(
-    ("suite", "name", "raw", "found"),
-    [
-        ("memfin", "dialog_trace.jsonl", TURN % 2**63, ":1: turns.0.turn_pair_id"),
-        ("summary", "cases.csv", f"id,answer,contexts,metadata\na,b,c,{DEEP}\n", ":2: a: metadata"),
-        ("summary", "cases.csv", "\ufeff", "expected the columns id (사례번호)"),
-        ("summary", "cases.xlsx", "PK\x03\x04", "bad-xlsx"),
-        ("summary", "cases.jsonl", '{"id": "a", "answer": 1}', ":1: answer"),
-        ("table", "scores.csv", "id,metric,value\nq1,f1,high\n", "scores.csv:2"),
-    ],
-)
-def test_a_file_that_cannot_be_used_is_named_with_its_place(
-    tmp_path: Path, suite: str, name: str, raw: str, found: str
-) -> None:
-    (tmp_path / name).write_text(raw, encoding="utf-8")
-    with pytest.raises(InputError) as e:
-        evaltools.evaluate(suite, tmp_path / name)
-    assert name in str(e.value) and found in str(e.value)
-
-
 def test_a_problem_is_one_printable_line() -> None:
     problem = Problem("error", "c", "m\n\x1b[31m", file="f\r", field="\ud800", id="a\u202e\x00")
     assert str(problem).isprintable() and "\\x1b" in str(problem) and "\\u202e" in str(problem)

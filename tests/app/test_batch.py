@@ -165,13 +165,3 @@ def test_every_kind_of_failure_is_one_of_one_run(capsys: pytest.CaptureFixture[s
     assert "error: f:1: wrong [bad]\n" in errors and "error: usage: no such model\n" in errors
     assert errors.count("in misbehave") == 1, "a defect shows its place, and nothing else does"
     assert "error: defect: a defect\n" in errors
-
-
-def test_jobs_and_order_change_nothing(tmp_path: Path) -> None:
-    found = []
-    for i, (jobs, runs) in enumerate([(1, RUNS), (2, RUNS), (2, RUNS[::-1])]):
-        out = tmp_path / str(i)
-        call("score", "cr", *runs, "-o", out, "-j", str(jobs), *QUICK)
-        found.append(files(out, "manifest.json"))
-    assert all(f == found[0] for f in found)
-    assert len(found[0]) == 3 * 5

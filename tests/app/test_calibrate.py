@@ -41,13 +41,6 @@ def test_calibrate_writes_what_it_prints(files: Path) -> None:
     assert "note:" not in shown and "nan" not in shown
 
 
-def test_few_labels_have_counts_and_are_said(files: Path) -> None:
-    pd.read_csv(files / "labels.csv").head(10).to_csv(files / "labels.csv", index=False)
-    assert "of 10 cases; fewer than 30 labels correct no mean" in called(files)
-    row = pd.read_csv(files / "c.csv").iloc[0]
-    assert row["n_labelled"] == 10 and pd.isna(row["corrected_mean"])
-
-
 def test_no_label_at_all_is_bad_input_and_no_input_is_written_over(files: Path) -> None:
     two = files / "scores.csv", files / "labels.csv"
     for file in two:

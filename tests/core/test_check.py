@@ -8,7 +8,6 @@ from evaltools.core.check import (
     Check,
     checks_of_runs,
     constant_metrics,
-    duplicate_texts,
     missing_units,
 )
 
@@ -46,14 +45,6 @@ def test_a_metric_that_varies_or_that_is_not_measured_is_not() -> None:
     assert codes(constant_metrics(frame(n_units=9), ["m"])) == []
     assert codes(constant_metrics(frame(n_units=10), ["m"])) == ["constant-metric"]
     assert codes(constant_metrics(frame(), ["other"])) == []
-
-
-def test_texts_that_come_twice() -> None:
-    units = pd.DataFrame({"id": ["a", "b", "c", "d"], "text": ["x", "x", "y", " "]})
-    (check,) = duplicate_texts(units, "text", "id")
-    assert (check.n, check.of) == (2, 3) and "2 samples share a text" in check.message
-    assert codes(duplicate_texts(units.drop_duplicates("text"), "text", "id")) == []
-    assert codes(duplicate_texts(units, "none", "id")) == []
 
 
 def test_runs_that_lack_units() -> None:

@@ -50,18 +50,6 @@ def test_limits_may_be_a_list_and_open_on_one_side() -> None:
     assert metric("a", "x", "n", bounds=[0, np.inf]).limits == (0.0, np.inf)
 
 
-def test_a_value_outside_the_limits_of_its_metric_is_named() -> None:
-    units = pd.DataFrame({"id": ["p", "q", "r"], "x": [0.5, 3, None], "n": [1, 2, None]})
-    for table in (
-        [metric("a", "x", "n", proportion=True)],
-        [metric("b", "x", ""), metric("a", "x", "n", bounds=(0, 1))],
-    ):
-        with pytest.raises(ValueError, match=r"^row 2 \(id q\): a is 1.5, .* not within 0 and 1"):
-            et.estimate(units, table, unit="id", resampling=et.Resampling())
-    within = [metric("a", "x", "n", bounds=(0.5, 1.5))]
-    assert et.estimate(units, within, unit="id", resampling=et.Resampling())["value"][0] == 3.5 / 3
-
-
 def test_doubled_and_unknown_names_are_named() -> None:
     with pytest.raises(ValueError, match=r"doubled metric: \['a'\]"):
         as_ratios([metric("a", "x", "n"), metric("a", "y", "n")])

@@ -87,23 +87,6 @@ def test_a_result_that_is_current_is_read(here: Path) -> None:
     assert {p: p.stat().st_mtime_ns for p in RESULT.rglob("*")} != before
 
 
-SPOIL = {
-    "a table": lambda: (RESULT / "derived/metrics/structural_metrics.csv").write_text("n\n41\n"),
-    "the numbers": lambda: (RESULT / "metrics.json").write_text("{}"),
-    "one is gone": lambda: (RESULT / "scorecards.jsonl").unlink(),
-}
-
-
-@pytest.mark.parametrize("what", SPOIL)
-def test_a_result_that_is_not_as_it_was_written_is_made_again(here: Path, what: str) -> None:
-    whole = untimed(RESULT)
-    SPOIL[what]()
-    et.evaluate("cr", NAME, out="out", resampling=FAST)
-    made = untimed(RESULT)
-    assert {name: made[name] for name in whole} == whole
-    assert {name.partition(".yours")[0] for name in made} == set(whole)
-
-
 def test_another_policy_and_new_contents_replace(here: Path) -> None:
     et.evaluate("cr", NAME, out="out", resampling=FAST, protocol="cr_v1")
     assert et.load(RESULT).policy["protocol"] == "cr_v1"

@@ -269,14 +269,6 @@ def test_wrong_usage(arguments: tuple[str, ...], said: str, tmp_path: Path) -> N
     assert not (tmp_path / "new").exists()
 
 
-def test_an_input_is_never_the_target(tmp_path: Path) -> None:
-    path = write(tmp_path, ASQP)
-    (tmp_path / "link.jsonl").symlink_to(path)
-    for target in (path, tmp_path / "." / "in.txt", tmp_path / "link.jsonl"):
-        assert "is an input" in call("convert", "asqp", path, "-o", target, status=2).output
-    assert path.read_text(encoding="utf-8") == ASQP
-
-
 SB2 = """\
 <Reviews>
   <Review rid="en_1">

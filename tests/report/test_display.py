@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 import seaborn as sns
 
-from evaltools.core.language import speaking
 from evaltools.report.display import figure_png
 from evaltools.report.figures import figure_style
 
@@ -57,12 +56,3 @@ def test_long_names_take_lines_and_no_width(style: None) -> None:
     _, about = figure_png(fig)
     assert text_height(about["width"]) >= 8
     assert about["alt"].startswith("A title that is longer")
-
-
-def test_titles_and_labels_are_told_in_the_language_of_the_reader(style: None) -> None:
-    fig, ax = plt.subplots(figsize=(5, 3))
-    ax.barh(["fix", "no such word"], [1, 2])
-    ax.set(title="Samples by what review did to them")
-    with speaking("ko"):
-        assert figure_png(fig)[1]["alt"] == "검토 결과에 따른 표본"
-    assert [label.get_text() for label in ax.get_yticklabels()][1] == "no such word"

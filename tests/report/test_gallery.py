@@ -18,6 +18,7 @@ from evaltools.report.gallery import Card, build, collect, render
 
 from .gallery_results import (
     FEW,
+    HOSTILE,
     HOSTILE_NAMES,
     OUTSIDE,
     REVIEW,
@@ -25,6 +26,7 @@ from .gallery_results import (
     check,
     conflict_review,
     copies,
+    hostile,
     problem,
     report,
     result,
@@ -196,10 +198,12 @@ def test_what_is_no_result_is_passed_over_and_links_stay_inside(out: Path) -> No
 
 def test_hostile_names_are_links_that_lead_to_their_files(out: Path, tmp_path: Path) -> None:
     copies(out, "with_memory__seed1_proposed", HOSTILE_NAMES)
+    hostile(out)
     cards, _ = collect(out)
-    assert len({card["id"] for card in cards}) == 9 + len(HOSTILE_NAMES)
+    assert len({card["id"] for card in cards}) == 9 + 2 * len(HOSTILE_NAMES) + len(HOSTILE)
     for _, href in [link for each in cards for link in each["links"]]:
         assert re.fullmatch(r"[\w.~/%-]+", href) and (out / unquote(href)).is_file()
     first = build(out).read_bytes()
     assert "\u202e".encode() not in first
+    assert not re.search(rb'<script>window|<img src=x|<svg onload|" onmouseover="', first)
     assert build(Path(shutil.copytree(out, tmp_path / "elsewhere"))).read_bytes() == first

@@ -14,12 +14,9 @@ from evaltools.report.gallery import build
 from ..accessibility import findings
 from .gallery_results import (
     FEW,
-    HOSTILE_NAMES,
     OUTSIDE,
     REVIEW,
     conflict_review,
-    copies,
-    hostile,
     report,
     result,
     rows,
@@ -40,15 +37,6 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     result(out, "blocked", rows(REVIEW, 0.3, 9), "text_id", 9, [FEW, OUTSIDE], suite="cr")
     report(out, "with_memory__seed1_proposed")
     (out / "results" / "being written").mkdir()
-    return build(out)
-
-
-@pytest.fixture(scope="module")
-def hostile_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("hostile")
-    conflict_review(out, ["with_memory"])
-    copies(out, "with_memory__seed1_proposed", HOSTILE_NAMES)
-    hostile(out)
     return build(out)
 
 
@@ -91,16 +79,6 @@ def test_results_are_read_searched_and_unfolded(
     assert names(page) == [] and page.get_by_text("0 of 10 results").is_visible()
     page.emulate_media(media="print")
     assert len(names(page)) == 10, "printed, nothing is lost"
-
-
-def test_hostile_names_and_texts_are_text(
-    open_page: Callable[..., Any], hostile_file: Path
-) -> None:
-    page = open_page(hostile_file)  # which fails at a request, a dialog or an error
-    page.get_by_role("searchbox").fill("hostile")
-    assert len(names(page)) > 10
-    page.locator("summary:visible").first.click()
-    assert page.locator("[onerror], [onmouseover], a[href^='javascript']").count() == 0
 
 
 def test_the_gallery_speaks_korean_and_axe_finds_nothing(

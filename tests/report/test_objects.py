@@ -196,13 +196,6 @@ def test_what_cannot_be_sliced_says_what_is_there(run: et.Run, call: Any, messag
         call(run)
 
 
-def test_one_summary_is_scored_without_a_file() -> None:
-    scores = et.summary.score("암 진단비 3천만원", ["암 진단 시 3,000만원을 지급합니다."])
-    assert scores["summary_accuracy"].score == 1.0 and scores["summary_accuracy"].measured
-    one_text = et.summary.score("암 진단비 3천만원", "암 진단 시 3,000만원을 지급합니다.")
-    assert one_text == scores, "one text is one context, not a list of letters"
-
-
 # --- what people type
 
 

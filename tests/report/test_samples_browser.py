@@ -59,6 +59,11 @@ def test_groups_search_and_links_narrow_and_open_the_samples(
 ) -> None:
     page = open_page(report)
     assert names(page) == IDS[:3]
+    found = page.locator("#sample-s033")  # by the search of the browser
+    assert found.get_attribute("hidden") == "until-found"
+    found.dispatch_event("beforematch", {"bubbles": True})
+    assert names(page) == IDS, "all are shown, as by the button"
+    page.reload()
     press(page, "Broken 12")
     assert names(page) == IDS[:9:3] and page.get_by_text("12 of 36").is_visible()
     assert page.locator("[data-group][aria-pressed=true]").inner_text() == "Broken 12"
@@ -80,23 +85,6 @@ def test_groups_search_and_links_narrow_and_open_the_samples(
     assert 0 <= card.bounding_box()["y"] < 900 and page.locator(".et-target").count() == 1
     assert search.input_value() == "" and names(page) == IDS
     assert not page.get_by_role("button", name="Show all").count()
-
-
-def test_hostile_texts_are_text_on_every_card(open_page: Callable[..., Any], report: Path) -> None:
-    page = open_page(report)
-    assert page.locator("#sample-s033").get_attribute("hidden") == "until-found"
-    page.locator("#sample-s033").dispatch_event("beforematch", {"bubbles": True})
-    assert names(page) == IDS, "all are shown, as by the button"
-    page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
-    for width in (400, 1400):
-        page.set_viewport_size({"width": width, "height": 900})
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-    seen = page.locator("main").inner_text()
-    inert = ":is(main [onerror], main [onload], main img, main a[href^=javascript])"
-    assert page.locator(inert).count() == 0
-    for text in HOSTILE:
-        assert text[:100] in seen or not text.isprintable(), text
-    assert "U+202E" in seen and "\u202e" not in seen
 
 
 @pytest.mark.parametrize("scripts", [True, False])

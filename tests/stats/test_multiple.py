@@ -152,9 +152,6 @@ def test_a_plan_of_seeds_follows_the_variances_of_seeds_and_samples() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"difference": -1.0}, "difference above 0"),
-        ({"power": 1.0}, "power"),
-        ({"seeds": [0]}, "whole numbers from 1"),
         ({"conditions": [{"": frame(np.arange(9.0))}]}, "two conditions, or several seeds of one"),
         ({"conditions": [{"": frame(np.arange(9.0))}] * 2}, "some of which differ"),
     ],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,12 +10,11 @@ import pytest
 from scipy import stats
 
 import evaltools as et
-from evaltools.core.errors import UsageError
 from evaltools.core.metric import Difference, Metric
 from evaltools.core.resampling import Resampling
-from evaltools.stats.compare import compare, compare_all
+from evaltools.stats.compare import compare
 from evaltools.stats.intervals import estimate
-from tests.stats.comparing import MEAN, TABLE, compared, differing, rows, two
+from tests.stats.comparing import MEAN, compared, differing, rows, two
 
 SCORE = Metric(name="score", numerator="y", denominator="n", better="higher", bounds=(0, 1))
 RIGHT = Metric(name="right", numerator="y", denominator="n", better="higher", proportion=True)
@@ -62,30 +60,6 @@ def test_limits_take_nothing_from_a_small_dense_result() -> None:
     for bounds in ((0, 1), None):
         row = et.compare(a.tolist(), b.tolist(), bounds=bounds)["value"]
         assert row["verdict"] == "better" and row["ci_low"] > 0 and row["p_value"] < 0.01
-
-
-def test_a_third_condition_destroys_no_pair() -> None:
-    """Hopeless, with noisy seeds of its own: tuned stays better than base, with the p of its own two sides."""
-    rng = np.random.default_rng(2)
-    sample = rng.uniform(0.3, 0.7, 60)
-
-    def condition(shift: float, noise: float) -> dict[Any, pd.DataFrame]:
-        runs = {}
-        for seed in (1, 2, 3):
-            own = shift + rng.normal(0, noise)
-            runs[seed] = frame(np.clip(sample + own + rng.normal(0, 0.05, 60), 0, 1))
-        return runs
-
-    base, tuned, hopeless = condition(0, 0.004), condition(0.06, 0.004), condition(-0.25, 0.2)
-    conditions = [("base", base), ("tuned", tuned), ("hopeless", hopeless)]
-    alone, *_ = compare_all(conditions[:2], [SCORE], "id", R, ["score"])
-    beside, _ = compare_all(conditions, [SCORE], "id", R, ["score"])
-    one, other = alone.table.iloc[0], beside.table.iloc[0]
-    assert one["verdict"] == other["verdict"] == "better"
-    assert other["p_value"] == one["p_value"]
-    assert other["p_adjusted"] <= 2 * one["p_adjusted"] + 1e-9
-    # the interval is simultaneous, and wider
-    assert other["ci_low"] <= one["ci_low"] and other["level"] < one["level"]
 
 
 def test_more_trials_where_samples_are_hard_make_no_difference() -> None:
@@ -193,20 +167,3 @@ def test_the_mde_has_one_digit_below_twenty_units() -> None:
     large = pair(a, b)
     t = stats.t.ppf(0.975, 199) + stats.t.ppf(0.8, 199)
     assert large["mde"] == pytest.approx(t * (b - a).std(ddof=1) / np.sqrt(200), rel=0.05)
-
-
-WRONG = {
-    "primary": ({"primary": "nothing"}, "no metric 'nothing'"),
-    "direction": ({"primary": "share"}, "no direction"),
-    "margin": ({"margin": {"mean": -1.0}}, "above 0"),
-    "margin of none": ({"margin": {"means": 0.1}}, "did you mean|no metric"),
-}
-
-
-@pytest.mark.parametrize("case", WRONG)
-def test_what_cannot_be_declared_is_a_usage_error(case: str) -> None:
-    options, message = WRONG[case]
-    with pytest.raises(UsageError, match=message):
-        compared(*two(seeds=(1,)), **options)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="lacks"):
-        compare(*two(seeds=(1,)), TABLE, "id", R, ["nothing"])

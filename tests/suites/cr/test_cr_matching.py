@@ -208,6 +208,10 @@ def test_the_metric_function_takes_any_spelling_of_a_tuple() -> None:
     assert (found.precision, found.recall, found.f1) == (1, 1, 1)
     assert (found.tp, found.fp, found.fn) == (1, 0, 0)
     assert et.cr.tuple_f1(gold, []).f1 == 0
+    # gold without a pair under the key is not measured, but by the policy that counts it as 0
+    bare = [("", "향", "positive")]
+    assert math.isnan(et.cr.tuple_f1(bare, gold).f1)
+    assert et.cr.tuple_f1(bare, gold, match="reference").f1 == 0
     assert et.cr.tuple_f1(gold, gold, key="otepol", match=MatchPolicy(spacing="collapse")).f1 == 1
 
 

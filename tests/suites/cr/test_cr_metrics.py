@@ -192,6 +192,7 @@ def test_sources_of_the_final_tuples(tmp_path: Path) -> None:
     assert r.value("N_pred_inputs_aspect_sentiments") == 2
     assert r.value("N_agg_fallback_used") == 3
     assert r.value("N_pred_used") == 0  # no sample has gold (D27)
+    assert r.units["outcome_refpol"].isna().all() and math.isnan(r.value("fix_rate_refpol"))
     golds = [gold(i, A) for i in ("aspects", "sentiments", "trace")]
     rows = [aspects, sentiments, trace, output("nothing", final=[A, B])]
     with_gold = evaluate("cr", run(tmp_path / "gold", rows, golds))

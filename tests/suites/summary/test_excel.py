@@ -74,14 +74,6 @@ def test_the_workbook_of_the_example_in_korean(tmp_path: Path) -> None:
                 assert link == f"../../reports/cases/metric_report.html#sample-{cell.value}"
 
 
-def test_the_same_result_gives_the_same_bytes(tmp_path: Path) -> None:
-    for name in "ab":
-        evaluate("summary", "example:summary/cases.jsonl", out=tmp_path / name)
-    for file in ("summary_scores.xlsx", "summary_scores.csv"):
-        one, two = ((tmp_path / name / "results" / "cases" / file).read_bytes() for name in "ab")
-        assert one == two
-
-
 @pytest.mark.parametrize(
     "text",
     ["=1+1", "+1", "-1", "@x", '=HYPERLINK("http://a")', "http://a.invalid", "{=1}", "mailto:a"],

@@ -16,7 +16,6 @@ from evaltools.core.errors import InputError, Problems
 from evaltools.core.files import example
 from evaltools.suites.summary.read import read_cases
 from evaltools.suites.summary.schema import Case, split_tags
-from tests.app.calling import call
 
 CASES: list[dict[str, Any]] = [
     json.loads(line)
@@ -205,13 +204,6 @@ def test_lists_are_read_as_pandas_writes_them(tmp_path: Path) -> None:
         cases = [case for _, case in read(tmp_path / name, Problems())]
         assert [case.contexts for case in cases] == [["원문 하나", "둘"], [], ["x"]]
         assert [case.tags for case in cases] == [["exclusion"], [], None]
-
-
-def test_a_file_without_a_case_is_refused_by_check_as_by_score(tmp_path: Path) -> None:
-    path = tmp_path / "cases.csv"
-    path.write_text("id,answer\n", encoding="utf-8")
-    for command in ("check", "score"):
-        assert "[no-rows]" in call(command, "summary", path, status=3).output
 
 
 def test_a_workbook_that_swells_is_refused_before_it_is_read(

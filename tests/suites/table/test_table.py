@@ -203,23 +203,6 @@ def test_report_of_a_declared_primary_metric(tmp_path: Path) -> None:
     assert "has no metric 'f2'; did you mean f1" in no_metric.stderr
 
 
-def test_one_of_several_runs_must_be_named(tmp_path: Path) -> None:
-    path = put(tmp_path, grid(seeds=1))
-    message = "holds 2 runs, name one of them: A__seed1_scores, B__seed1_scores"
-    with pytest.raises(et.UsageError, match=message):
-        et.evaluate("table", path)
-    assert et.evaluate("table", path, name="B__seed1_scores").name == "B__seed1_scores"
-
-
-def test_files_with_other_metrics_are_not_compared(tmp_path: Path) -> None:
-    a = put(tmp_path, ROWS, name="a")
-    b = put(tmp_path, ROWS[:4], name="b")
-    with pytest.raises(
-        et.UsageError, match=r"under different policies \(eval_policy_hash, found\)"
-    ):
-        et.compare(a, b, suite="table")
-
-
 def test_names_that_differ_in_signs_alone_are_metrics_of_their_own(tmp_path: Path) -> None:
     names = ("a_b_2_", "a b", "a-b")
     rows = [
