@@ -104,7 +104,14 @@ def compare(
     """
     sides = [(names[0], baseline), (names[1], candidate)]
     (found,) = compare_all(
-        sides, metrics, unit, resampling, headline, primary, margin, n_permutations
+        sides,
+        metrics,
+        unit,
+        resampling,
+        headline,
+        primary,
+        margin,
+        n_permutations,
     )
     return found
 

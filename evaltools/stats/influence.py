@@ -227,13 +227,19 @@ def label(
         sample = by_unit.groupby(["unit", *names], dropna=False).ngroup().to_numpy()
     _, first = np.unique(sample, return_index=True)
     starts = np.flatnonzero(np.diff(of_unit[first], prepend=-1))
-    ends = np.cumsum([sum(map(len, own)) for own in of_conditions])[:-1]
-    parts = zip(of_conditions, np.split(np.arange(len(rows)), ends))
+    n_rows = [sum(map(len, own)) for own in of_conditions]
+    places = np.split(np.arange(len(rows)), np.cumsum(n_rows)[:-1])
     return [
         Condition(
-            formulas, own, rows[unit].iloc[at], sample[at], len(first), pd.Index(units), starts
+            formulas,
+            own,
+            rows[unit].iloc[at],
+            sample[at],
+            len(first),
+            pd.Index(units),
+            starts,
         )
-        for own, at in parts
+        for own, at in zip(of_conditions, places)
     ]
 
 

@@ -24,16 +24,31 @@ def p_random(missing: Array, present: Array) -> float:
     >>> round(p_random(np.array([0.1, 0.2, 0.15]), np.array([0.8, 0.9, 0.85])), 4)
     0.0001
     """
-    from scipy.stats import ttest_ind_from_stats  # slow to import
-
     if min(len(missing), len(present)) < TESTABLE:
         return np.nan
+    from scipy.stats import ttest_ind_from_stats  # slow to import
+
     apart = abs(missing.mean() - present.mean())
-    sides = [(x.mean(), x.std(ddof=1), len(x)) for x in (missing, present)]
-    if max(deviation for _, deviation, _ in sides) <= 1e-10 * max(apart, 1e-3):
+    sides = [
+        (x.mean(), x.std(ddof=1), len(x))
+        for x in (
+            missing,
+            present,
+        )
+    ]
+    largest = max(deviation for _, deviation, _ in sides)
+    if largest <= 1e-10 * max(apart, 1e-3):
         return float(apart <= 1e-12)
-    tests = (ttest_ind_from_stats(*sides[0], *sides[1], equal_var=alike) for alike in (True, False))
-    return float(max(test.pvalue for test in tests))
+    student = ttest_ind_from_stats(
+        *sides[0],
+        *sides[1],
+    )
+    welch = ttest_ind_from_stats(
+        *sides[0],
+        *sides[1],
+        equal_var=False,
+    )
+    return float(max(student.pvalue, welch.pvalue))
 
 
 def lacking(
@@ -55,21 +70,26 @@ def lacking(
     both = on_a.any(axis=0) & on_b.any(axis=0)
     limits = np.array(a.formula.ends)
     if not np.isfinite(limits).all():
-        seen = np.concatenate([side.formula.values(side.sums).ravel() for side in (a, b)])
-        limits = np.array(
-            [np.fmin.reduce(seen, initial=np.inf), np.fmax.reduce(seen, initial=-np.inf)]
-        )
+        values = [side.formula.values(side.sums) for side in (a, b)]
+        seen = np.concatenate([each.ravel() for each in values])
+        lowest = np.fmin.reduce(seen, initial=np.inf)
+        highest = np.fmax.reduce(seen, initial=-np.inf)
+        limits = np.array([lowest, highest])
     p, ends, n_lacking = [], [], []
-    for side, other, on_other in ((a, b, on_b), (b, a, on_a)):
+    for side, other, on_other in (
+        (a, b, on_b),
+        (b, a, on_a),
+    ):
         lacks = on_other & ~side.present
         n_lacking.append(int(lacks.sum()))
         # of each unit by itself, over all seeds
-        values = other.formula.values(other.sums.sum(axis=0))
-        is_known = other.takes_part & ~np.isnan(values)
+        value = other.formula.values(other.sums.sum(axis=0))
+        is_known = other.takes_part & ~np.isnan(value)
         is_missing = lacks.any(axis=0)
-        if (is_missing & is_known).any():
-            present = values[both & ~is_missing & is_known]
-            p.append(p_random(values[is_missing & is_known], present))
+        missing = value[is_missing & is_known]
+        present = value[both & ~is_missing & is_known]
+        if len(missing):
+            p.append(p_random(missing, present))
         weight = other.den
         if not by_seed:
             n_seeds = np.maximum(other.present.sum(axis=0), 1)
@@ -80,7 +100,10 @@ def lacking(
         share = (added / np.where(total == 0, np.inf, total)).max(axis=1, keepdims=True)
         known = ~np.isnan(side.values)
         at_ends = (1 - share) * side.values[:, None] + share * limits
-        ends.append(at_ends[known].mean(axis=0) if known.any() else np.full(2, np.nan))
+        end = np.full(2, np.nan)
+        if known.any():
+            end = at_ends[known].mean(axis=0)
+        ends.append(end)
     # Bonferroni over the sides that can be tested
     tested = [each for each in p if not np.isnan(each)]
     worst, best = ends[1] - ends[0][::-1]

@@ -43,7 +43,11 @@ def _null_sums(
     if n > LARGE:
         zeros = np.zeros(d.shape[1])
         yield rng.multivariate_normal(
-            zeros, d.T @ d, n_permutations, check_valid="ignore", method="eigh"
+            zeros,
+            d.T @ d,
+            n_permutations,
+            check_valid="ignore",
+            method="eigh",
         )
         return
     for start in range(0, n_permutations, SIGN_CHUNK):
@@ -88,7 +92,11 @@ def sign_flip(
         else:
             to_draw.append(metric)
     if to_draw:
-        shares[:, to_draw] = _as_large(d[:, to_draw], n_permutations, seed)
+        shares[:, to_draw] = _as_large(
+            d[:, to_draw],
+            n_permutations,
+            seed,
+        )
     return np.where(mid, shares.mean(axis=0), shares[0])
 
 
@@ -100,7 +108,9 @@ def _as_large(
     """(2, metrics): shares of sign patterns under which sums of d (units, metrics) are as large as without, and larger."""
     observed, slack = np.abs(d.sum(axis=0)), 1e-12 * np.abs(d).sum(axis=0)
     if len(d) > LARGE:  # the normal limit, exact in its tail
-        return np.tile(2 * ndtr(-observed / np.sqrt((d**2).sum(axis=0))), (2, 1))
+        size = np.sqrt((d**2).sum(axis=0))
+        p = 2 * ndtr(-observed / size)
+        return np.stack([p, p])
     counts, n_patterns = np.zeros((2, d.shape[1])), 0
     for sums in _null_sums(d, n_permutations, seed):
         sizes = np.abs(sums)
