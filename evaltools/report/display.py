@@ -97,9 +97,7 @@ def frame_table(frame: pd.DataFrame | pd.Series) -> HtmlTable:
     if isinstance(frame, pd.Series):
         frame = frame.to_frame("value" if frame.name is None else frame.name)
     if frame.columns.nlevels > 1:  # several lines as one: "value mean"
-        heads = []
-        for parts in frame.columns:
-            heads.append(" ".join(map(str, parts)).strip())
+        heads = [" ".join(map(str, parts)).strip() for parts in frame.columns]
         frame = frame.set_axis(heads, axis="columns")
     frame = frame.rename_axis(columns=None)
     index = [name for name in frame.index.names if name is not None]
@@ -109,11 +107,8 @@ def frame_table(frame: pd.DataFrame | pd.Series) -> HtmlTable:
         if column in frame and not pd.api.types.is_numeric_dtype(frame[column]):
             frame = frame.assign(**{column: [say(str(word)) for word in frame[column]]})
     if {"ci_low", "ci_high"} <= set(frame):
-        texts = []
-        for row in frame.to_dict("records"):
-            texts.append(interval(row))
-        frame = frame.assign(ci_low=texts).drop(columns="ci_high")
-        frame = frame.rename(columns={"ci_low": "interval"})
+        frame["ci_low"] = [interval(row) for row in frame.to_dict("records")]
+        frame = frame.drop(columns="ci_high").rename(columns={"ci_low": "interval"})
     return table(frame.rename(columns=HEADS))
 
 

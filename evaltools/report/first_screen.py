@@ -66,7 +66,7 @@ def metric_table(shown: Run | Study, *names: str) -> HtmlTable:
         pieces.append(words(say("Cannot be measured here: {names}", names=titles)))
     if not pieces:
         return no_rows(caption or say("Metrics"))
-    return HtmlTable(stack(pieces).html, frame)
+    return stack(pieces, frame)
 
 
 # heads of columns, a caption, and rows with the texts of their cells by the same columns

@@ -386,14 +386,12 @@ def _joined_rows(
             if lines or any(values.values()):
                 about = row.label, row.part
                 cells = joined.setdefault(about, Row(row.label, values, row.part)).cells
-                cell = cells.setdefault(card["condition"], [])
-                cell += dict.fromkeys(lines)
-    for condition, of in cards["condition"].value_counts().items():
+                cells.setdefault(card["condition"], []).extend(dict.fromkeys(lines))
+    n_runs = cards["condition"].value_counts()
+    for condition, of in n_runs[n_runs > 1].items():
         for row in joined.values():
-            counts = Counter(row.cells.get(condition, []))
-            if of > 1:
-                row.cells[condition] = [
-                    replace(line, note=f"{line.note} {n}/{of}".strip())
-                    for line, n in counts.items()
-                ]
+            row.cells[condition] = [
+                replace(line, note=f"{line.note} {n}/{of}".strip())
+                for line, n in Counter(row.cells.get(condition)).items()
+            ]
     return list(joined.values())

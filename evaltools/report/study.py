@@ -387,7 +387,7 @@ class Study(Result):
             return no_rows("Samples that differ")
         browsers = [samples_that_differ(self, metric, name) for name in names]
         folded = [fold(name, piece) for name, piece in zip(names[1:], browsers[1:])]
-        return HtmlTable(stack([browsers[0], *folded]).html, browsers[0].frame)
+        return stack([browsers[0], *folded], browsers[0].frame)
 
     def paragraph(self) -> str:
         """Methods and results in words, for a paper."""

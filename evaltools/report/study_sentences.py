@@ -266,37 +266,3 @@ def ranking(study: Study) -> list[str]:
         f"Best of {len(measured)} conditions on “{title}”: {first}.",
         f"All ranks lie within their intervals at once, with {study.resampling.percent} confidence.",
     ]
-
-
-# --- plans: for the terminal, in English
-
-
-def plan_title(
-    study: Study,
-    metric: str,
-    difference: float,
-    power: float,
-) -> str:
-    """What a plan is for, a sentence."""
-    candidate = study.candidates[0] if study.candidates else "another condition"
-    return (
-        f"To show {candidate} better than {study.baseline} by {difference:g} on “{study.title(metric)}” with "
-        f"{power:.0%} power, as the primary metric at level {study.resampling.level:.2g}:"
-    )
-
-
-def plan_notes(study: Study, planned: pd.DataFrame) -> list[str]:
-    """What a reader must know of a plan, in sentences."""
-    unit = study.suite.unit
-    notes = [f"samples: units ({unit}); samples_low to samples_high: what these runs leave open."]
-    lacking = planned.loc[planned["samples"].isna(), "seeds"].astype(str).unique()
-    if len(lacking):
-        notes.append(
-            f"No number of samples is enough for {', '.join(lacking)} seeds: the differences between seeds keep the power "
-            "below what is asked, or only one seed pairs here."
-        )
-    if not study.candidates:
-        notes.append(
-            "One condition only: another one is assumed to differ from it as its own seeds do from each other."
-        )
-    return notes

@@ -117,9 +117,12 @@ def fold(
     return HtmlTable(macros().fold(title, Markup(piece.html), is_open), piece.frame)
 
 
-def stack(items: Iterable[HtmlTable]) -> HtmlTable:
-    """Several pieces as one, one below the other."""
-    return HtmlTable(Markup("").join(Markup(piece.html) for piece in items))
+def stack(
+    items: Iterable[HtmlTable],
+    frame: pd.DataFrame | None = None,
+) -> HtmlTable:
+    """Several pieces as one, one below the other. `frame`: the rows that they show."""
+    return HtmlTable(Markup("").join(Markup(piece.html) for piece in items), frame)
 
 
 def shown_estimate(estimate: Row) -> dict[str, str]:

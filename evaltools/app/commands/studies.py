@@ -16,7 +16,7 @@ from ...core.folders import require_out
 from ...core.names import find_runs
 from ...core.terminal import echo, paragraph
 from ...report import make_study
-from ...report.study_sentences import plan_notes, plan_title, ranking
+from ...report.study_sentences import ranking
 from ..options import RunsCommand, declared_options, study_options
 from ..show import show_checks, show_frame, show_study
 
@@ -159,10 +159,24 @@ def plan(
     _require_target(csv_file, *runs)
     pilot = make_study.study(runs, **settings)
     planned = pilot.plan(metric, difference, power=power, seeds=seeds)
-    paragraph(plan_title(pilot, metric, difference, power))
+    candidate = pilot.candidates[0] if pilot.candidates else "another condition"
+    paragraph(
+        f"To show {candidate} better than {pilot.baseline} by {difference:g} on “{pilot.title(metric)}” with "
+        f"{power:.0%} power, as the primary metric at level {pilot.resampling.level:.2g}:"
+    )
     echo()
     show_frame(planned.dropna(axis="columns", how="all"))
     echo()
-    for note in plan_notes(pilot, planned):
-        paragraph(note)
+    unit = pilot.suite.unit
+    paragraph(f"samples: units ({unit}); samples_low to samples_high: what these runs leave open.")
+    lacking = planned.loc[planned["samples"].isna(), "seeds"].astype(str).unique()
+    if len(lacking):
+        paragraph(
+            f"No number of samples is enough for {', '.join(lacking)} seeds: the differences between seeds keep the power "
+            "below what is asked, or only one seed pairs here."
+        )
+    if not pilot.candidates:
+        paragraph(
+            "One condition only: another one is assumed to differ from it as its own seeds do from each other."
+        )
     _write(csv_file, planned)

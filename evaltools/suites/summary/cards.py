@@ -125,7 +125,10 @@ def first_screen(run: Run) -> HtmlTable:
     shown = cases.head(WORST)
     frame = pd.DataFrame(
         {
-            "case": [_link(case_id) for case_id in shown["case_id"]],
+            "case": [
+                Markup('<a href="#{}">{}</a>').format(anchor("sample", case_id), marked(case_id))
+                for case_id in shown["case_id"]
+            ],
             "verdict": [say(WORD_OF[state]) for state in shown["state"]],
             "reason": ["; ".join(in_short(case)) for case in shown.to_dict("records")],
             "summary": shown["answer"].fillna("").tolist(),
@@ -136,13 +139,6 @@ def first_screen(run: Run) -> HtmlTable:
     if len(cases) > WORST:
         pieces.append(words(say("{n} more under Cases", n=len(cases) - WORST)))
     return stack(pieces)
-
-
-def _link(case_id: str) -> Markup:
-    """A link to the card of a case."""
-    link = Markup('<a href="#{}">{}</a>')
-    target = anchor("sample", case_id)
-    return link.format(target, marked(case_id))
 
 
 def sample_view(shown: Run | Study) -> SampleView:
