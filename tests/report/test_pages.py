@@ -92,6 +92,8 @@ def test_blocked_metrics_are_one_line_and_no_number(run: et.Run) -> None:
     assert name not in void.headline
     table = words(void.table().html).split("Cannot be measured here")[0]
     assert void.title(name) not in table
+    # a table of other metrics does not speak of it
+    assert "Cannot be measured here" not in words(void.table(others[0]).html)
 
 
 def test_the_trust_line_counts_and_gives_the_gist() -> None:
