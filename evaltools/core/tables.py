@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 from zipfile import ZipFile
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, SkipValidation, TypeAdapter, ValidationError
 
 from .errors import Problems
 from .json_files import read_jsonl
@@ -19,21 +19,32 @@ from .records import BOM, T, fitted, not_utf8, require_file
 
 TEXTS = TypeAdapter(list[str | None])
 
-COLUMNS = (
-    "id",
-    "metric",
-    "condition",
-    "seed",
-    "trial",
-    "cluster",
-    "text",
-    "value",
-    "num",
-    "den",
-    "low",
-    "high",
-    "higher_is_better",
-)
+# what a cell of a table of scores must be is judged alike for all kinds of files, parquet too
+Name = SkipValidation[str | int | float | None]
+Number = SkipValidation[float | None]
+
+
+class Line(BaseModel):
+    """A row of a table of scores: one metric on one sample. Other keys are further columns."""
+
+    model_config = ConfigDict(extra="allow")
+
+    id: SkipValidation[str | int | float]
+    metric: SkipValidation[str]
+    value: SkipValidation[float | bool | None] = None
+    num: Number = None
+    den: Number = None
+    condition: Name = None
+    seed: Name = None
+    trial: Name = None
+    cluster: Name = None
+    text: SkipValidation[str | None] = None
+    low: Number = None
+    high: Number = None
+    higher_is_better: SkipValidation[bool | float | str | None] = None
+
+
+COLUMNS = tuple(Line.model_fields)
 """The columns of a table of scores that have a meaning. Any others are further columns of the units."""
 
 TABLES = (".csv", ".xlsx")

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
-from pydantic import BaseModel, ConfigDict, SkipValidation
 
 from ...core.errors import Problems
 from ...core.json_files import read_jsonl
 from ...core.metric import LARGEST
 from ...core.names import first_names
-from ...core.tables import COLUMNS, TABLES, table_rows
+from ...core.tables import COLUMNS, TABLES, Line, table_rows
 
 NAMES = ("id", "metric", "condition", "seed", "trial", "cluster", "text")
 NESTED = (list, dict, bytes, np.ndarray)
@@ -25,15 +24,6 @@ TRUTH = {"true": 1, "false": 0}
 
 # what no name of a metric or condition may hold: a line of a terminal begins with it
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-
-
-class Line(BaseModel):
-    """A row of JSON Lines. What its cells must be is judged alike for all kinds of files (`usable_rows`)."""
-
-    model_config = ConfigDict(extra="allow")
-
-    id: SkipValidation[Any]
-    metric: SkipValidation[Any]
 
 
 def read(
@@ -51,7 +41,10 @@ def read(
         if kind in TABLES:
             rows = dict(table_rows(path, dict.fromkeys(["id", "metric"]), problems))
         else:
-            rows = {line: dict(row) for line, row in read_jsonl(path, Line, problems)}
+            rows = {}
+            for line, row in read_jsonl(path, Line, problems):
+                cells = dict(row)
+                rows[line] = {name: cells[name] for name in row.model_fields_set}
         frame = pd.DataFrame(list(rows.values()), index=list(rows))
     columns = {*frame}
     has_score = "value" in columns or {"num", "den"} <= columns
