@@ -43,8 +43,8 @@ def read(
         else:
             rows = {}
             for line, row in read_jsonl(path, Line, problems):
-                cells = dict(row)
-                rows[line] = {name: cells[name] for name in row.model_fields_set}
+                # in the order of the file, which a set has not
+                rows[line] = {name: cell for name, cell in row if name in row.model_fields_set}
         frame = pd.DataFrame(list(rows.values()), index=list(rows))
     columns = {*frame}
     has_score = "value" in columns or {"num", "den"} <= columns
