@@ -79,7 +79,7 @@ def test_what_differs_is_named(run: Path, tmp_path: Path) -> None:
     ("spoil", "message"),
     [
         (lambda run: (run / "manifest.json").write_text("[]"), "expected a JSON object"),
-        (lambda run: (run / "metrics.json").unlink(), "metrics.json: cannot be read"),
+        (lambda run: (run / "metrics.json").unlink(), "metrics.json: no such file"),
         (lambda run: edit(run / "manifest.json", lambda m: m["inputs"].clear()), "no inputs"),
         (lambda run: Path(NAME, "gold.jsonl").unlink(), "gold.jsonl: gold of"),
     ],
