@@ -239,8 +239,11 @@ def smallest_shown(
     `difference` that was seen.
 
     >>> round(smallest_shown(0.0, 0.05, 100, 2.8), 3)
-    0.182
+    0.176
+    >>> round(smallest_shown(0.0, 0.05, 1, 1e300), 3)  # t of hardly any degrees of freedom
+    1.002
     """
+    t = min(t, WIDE)
     rest = max(error**2 - variance_of_change(difference) / n, 0.0)
     a, b = 1 + t**2 / n, t**2 / n
     return float(b + np.sqrt(b**2 + 4 * a * t**2 * rest)) / (2 * a)
