@@ -151,7 +151,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("base", [], 2, "would be compared with itself"),
         ("same", ["--margin", "acuracy=0.1"], 2, "did you mean accuracy"),
         ("same", ["--margin", "accuracy"], 2, "expected NAME=X"),
-        ("", ["--min", "a=1"], 3, "metrics.json: cannot be read"),
+        ("", ["--min", "a=1"], 3, "metrics.json: no such file"),
     ],
 )
 def test_a_baseline(
