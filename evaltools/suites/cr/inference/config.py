@@ -90,11 +90,13 @@ class Data(Section):
 
     @field_validator("format")
     @classmethod
-    def _known_format(cls, name: str) -> str:
+    def _known_format(cls, name: str, info: ValidationInfo) -> str:
         sentiment = [name for name, format_ in FORMATS.items() if format_.kind == "sentiment"]
         known = [*OWN_FORMATS, *sentiment]
         if name not in known:
             raise ValueError(f"no format {name!r}; there are {', '.join(known)}")
+        if name == "csv" and "file" in info.data and info.data["file"].suffix.lower() != ".csv":
+            raise ValueError(f"expected a file named *.csv, got {info.data['file'].name}")
         return name
 
 
