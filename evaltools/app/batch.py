@@ -317,7 +317,12 @@ def _report_study(
     """Write the files of the study of runs that are scored, and plan its report."""
     folders = [str(one.folder) for one in runs]
     options = batch.options
-    result = study(folders, name=options["name"], out=options["out"], **declared)
+    result = study(
+        folders,
+        name=options["name"],
+        out=options["out"],
+        **declared,
+    )
     batch.done.add(result.name)
     if not options["quiet"]:
         echo(f"\n{result.name}")

@@ -35,7 +35,12 @@ if TYPE_CHECKING:
 
 confidence_option = click.option(
     "--confidence",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=click.FloatRange(
+        0,
+        1,
+        min_open=True,
+        max_open=True,
+    ),
     default=0.95,
     help="Level of the intervals, between 0 and 1.",
 )
@@ -160,7 +165,14 @@ def named_numbers(
     **attributes: Any,
 ) -> Decorator:
     """An option that takes NAME=X, once for each metric."""
-    return click.option(flag, *name, multiple=True, type=NamedNumber(), help=text, **attributes)
+    return click.option(
+        flag,
+        *name,
+        multiple=True,
+        type=NamedNumber(),
+        help=text,
+        **attributes,
+    )
 
 
 def margin_option(text: str) -> Decorator:

@@ -69,7 +69,12 @@ def share_check(
     []
     """
     if n > above * of:
-        message = say(text, n=f"{n:,.0f}", of=f"{of:,.0f}", **values)
+        message = say(
+            text,
+            n=f"{n:,.0f}",
+            of=f"{of:,.0f}",
+            **values,
+        )
         yield Check(code, level, message, int(n), int(of), blocks)
 
 
@@ -98,7 +103,12 @@ def checks_of_runs(runs: Sequence[Sequence[Check]]) -> list[Check]:
         )
         if len(runs) > 1:
             text = "{message} (in {runs} of {total} runs)"
-            message = say(text, message=worst.message, runs=len(checks), total=len(runs))
+            message = say(
+                text,
+                message=worst.message,
+                runs=len(checks),
+                total=len(runs),
+            )
             worst = replace(worst, message=message)
         whole = replace(
             worst,
@@ -127,7 +137,15 @@ def few_units(
     elif n_samples:
         text = "Only {n} clusters of {samples} samples: intervals are wide, and one cluster can change the result."
     if n < MIN_UNITS:
-        yield from share_check("few-units", "warning", text, n, n, unit=unit, samples=n_samples)
+        yield from share_check(
+            "few-units",
+            "warning",
+            text,
+            n,
+            n,
+            unit=unit,
+            samples=n_samples,
+        )
 
 
 def constant_metrics(

@@ -79,7 +79,12 @@ lang_option = click.option(
     help="Language of pages, figures and workbooks.",
 )
 
-quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
+quiet_option = click.option(
+    "-q",
+    "--quiet",
+    is_flag=True,
+    help="Print errors only.",
+)
 
 verbose_option = click.option(
     "-v",

@@ -41,10 +41,20 @@ def read_json(path: Path, problems: Problems) -> Any:
     except ValueError as error:
         place = str(error).partition(" at line ")[2]
         line = int(place.partition(" ")[0]) if place else None
-        raise problems.fatal("bad-json", not_json(str(error)), file=path, line=line) from None
+        raise problems.fatal(
+            "bad-json",
+            not_json(str(error)),
+            file=path,
+            line=line,
+        ) from None
     key = doubled_key(text)
     if key is not None:
-        raise problems.fatal("bad-json", DOUBLED, file=path, field=key)
+        raise problems.fatal(
+            "bad-json",
+            DOUBLED,
+            file=path,
+            field=key,
+        )
     return value
 
 
@@ -115,7 +125,13 @@ def read_jsonl(
                 continue
             record = decode(line)
             if record is None:
-                record = _judged_record(line, model, problems, file=path, line=number)
+                record = _judged_record(
+                    line,
+                    model,
+                    problems,
+                    file=path,
+                    line=number,
+                )
             if record is not None:
                 yield number, record
 
@@ -146,11 +162,21 @@ def _judged_record(
         for code, name, message in describe(e):
             if code == "bad-json":
                 code, message = _damage(raw, message)
-            problems.error(code, message, field=name, **where)
+            problems.error(
+                code,
+                message,
+                field=name,
+                **where,
+            )
         return None
     key = doubled_key(raw)
     if key is not None:
-        problems.error("bad-json", DOUBLED, field=key, **where)
+        problems.error(
+            "bad-json",
+            DOUBLED,
+            field=key,
+            **where,
+        )
         return None
     return record
 

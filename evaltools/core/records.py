@@ -90,7 +90,12 @@ def fitted(
     except ValidationError as e:
         for code, name, message in describe(e):
             path = ".".join(part for part in (under, name) if part)
-            problems.error(code, message, field=path, **where)
+            problems.error(
+                code,
+                message,
+                field=path,
+                **where,
+            )
     return None
 
 
@@ -118,7 +123,13 @@ def unique_records(
             continue
         name = key if isinstance(key, str) else ": ".join(filter(None, key))
         message = f"a second {what}; the first is on line {first}"
-        problems.error(code, message, file=path, line=line, id=name)
+        problems.error(
+            code,
+            message,
+            file=path,
+            line=line,
+            id=name,
+        )
 
 
 # --- text
@@ -158,7 +169,12 @@ def read_utf8(path: Path, problems: Problems) -> str:
         return raw.decode("utf-8")
     except UnicodeDecodeError as e:
         line = raw.count(b"\n", 0, e.start) + 1
-        raise problems.fatal("not-utf8", not_utf8(raw, e, "file"), file=path, line=line) from None
+        raise problems.fatal(
+            "not-utf8",
+            not_utf8(raw, e, "file"),
+            file=path,
+            line=line,
+        ) from None
 
 
 def not_utf8(

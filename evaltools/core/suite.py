@@ -337,7 +337,13 @@ def _score(
             sums = dict(columns(entry, *arguments))
         except Exception as e:  # noqa: BLE001 - the user's own code may raise anything
             error = f"columns(record): {type(e).__name__}: {e}"
-            problems.error("bad-columns", error, file=path, line=line, id=uid)
+            problems.error(
+                "bad-columns",
+                error,
+                file=path,
+                line=line,
+                id=uid,
+            )
             continue
         fields = entry.model_dump().items()
         plain = {name: value for name, value in fields if isinstance(value, str | int | float)}

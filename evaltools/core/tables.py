@@ -72,7 +72,14 @@ def read_table(
             required[str(info.validation_alias or name)] = info.description
     for line, values in table_rows(path, required, problems, column_of):
         id_ = str(values.get(next(iter(required), "")) or "")
-        record = fitted(model, values, problems, file=path, line=line, id=id_)
+        record = fitted(
+            model,
+            values,
+            problems,
+            file=path,
+            line=line,
+            id=id_,
+        )
         if record is not None:
             yield line, record
 
@@ -105,7 +112,12 @@ def table_rows(
         message = f"expected the columns {', '.join(expected)}, got {', '.join(header)[:200]}"
         if doubled:
             message = f"two columns are named {doubled[0]}"
-        raise problems.fatal("wrong-columns", message, file=path, line=start)
+        raise problems.fatal(
+            "wrong-columns",
+            message,
+            file=path,
+            line=start,
+        )
     for line, cells in rows:
         values = {name: cell or None for name, cell in zip(names, cells) if name}
         if any(values.values()):
@@ -150,7 +162,12 @@ def _sheet_rows(
         yield number, texts
     if hidden:
         message = f"{len(hidden)} rows are hidden in the sheet, and read all the same"
-        problems.warn("hidden-rows", message, file=path, line=hidden[0])
+        problems.warn(
+            "hidden-rows",
+            message,
+            file=path,
+            line=hidden[0],
+        )
 
 
 def _cell_texts(cells: Sequence[Any]) -> list[str]:
@@ -181,7 +198,12 @@ def csv_rows(
                 yield line, cells
             elif cells:
                 message = f"expected {len(header)} cells, as the header has, got {len(cells)}"
-                problems.error("bad-row", message, file=path, line=line)
+                problems.error(
+                    "bad-row",
+                    message,
+                    file=path,
+                    line=line,
+                )
 
 
 def _whole_rows(
@@ -205,7 +227,12 @@ def _whole_rows(
             file.seek(row_start)
             file.readline()
             line += 1
-            problems.error("bad-csv", f"not CSV: {e}", file=path, line=line)
+            problems.error(
+                "bad-csv",
+                f"not CSV: {e}",
+                file=path,
+                line=line,
+            )
             yield line, []
 
 

@@ -138,7 +138,12 @@ def _rows(
             key = (what, *map(row.get, ("condition", "seed", "trial", "id")))
             if key in seen:
                 message = f"a second {what} of this id"
-                source.error("duplicate-id", message, id=row["id"], **where(place))
+                source.error(
+                    "duplicate-id",
+                    message,
+                    id=row["id"],
+                    **where(place),
+                )
             else:
                 seen.add(key)
                 yield row

@@ -145,7 +145,12 @@ def _direction(
     with suppress(Unfit):
         reported = number(at(results, "results", source.task, name), name)
         mean = fmean(values) if values else math.nan
-        is_mean = math.isnan(mean) or math.isclose(reported or 0, mean, rel_tol=1e-6, abs_tol=1e-9)
+        is_mean = math.isnan(mean) or math.isclose(
+            reported or 0,
+            mean,
+            rel_tol=1e-6,
+            abs_tol=1e-9,
+        )
         if reported is not None and not is_mean:
             message = f"lm-eval's {name} is {reported:g}, not the mean of its samples ({mean:g})"
             source.warn("not-the-mean", message, field=metric)

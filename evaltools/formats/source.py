@@ -259,6 +259,12 @@ class Source:
         """(place, record) of the items that fit a model; what does not fit is reported."""
         for index, item in enumerate(items):
             place = f"{key}.{index}"
-            record = fitted(model, item, self.problems, under=place, file=self.path)
+            record = fitted(
+                model,
+                item,
+                self.problems,
+                under=place,
+                file=self.path,
+            )
             if record is not None:
                 yield place, record

@@ -368,7 +368,11 @@ class Client:
         except ReplyTooLarge as error:
             raise CallFailed(str(error)) from None
 
-    def _counted(self, raw: bytes, call: Call) -> Completion:
+    def _counted(
+        self,
+        raw: bytes,
+        call: Call,
+    ) -> Completion:
         """The completion in the body of a reply; its tokens and cost are added to its call and to what is spent."""
         try:
             completion = Completion.model_validate_json(raw)

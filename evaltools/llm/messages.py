@@ -266,7 +266,12 @@ class Limits:
             return None
         return (tokens_in * self.price.input + tokens_out * self.price.output) / 1e6
 
-    def reached(self, requests: int, cost: float, more: float = 0.0) -> str:
+    def reached(
+        self,
+        requests: int,
+        cost: float,
+        more: float = 0.0,
+    ) -> str:
         """Which limit so many requests and so much cost have reached, or `more` would pass; "" while more may be sent.
 
         >>> Limits(requests=2).reached(requests=2, cost=0.0)

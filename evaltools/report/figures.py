@@ -179,7 +179,12 @@ def spread(
         [ax] = chart.axes
         colours = [PALETTE[index % len(PALETTE)] for index in range(len(drawn))]
         labels = [shown(label, 40) for label in drawn]
-        ax.hist(list(drawn.values()), bins=20, color=colours, label=labels)
+        ax.hist(
+            list(drawn.values()),
+            bins=20,
+            color=colours,
+            label=labels,
+        )
         ax.set(xlabel=say("value of a unit"), ylabel=say("samples"))
     return chart
 

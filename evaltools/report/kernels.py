@@ -98,7 +98,12 @@ class Hook(DisplayHook):
         md_dict: Any = None,
     ) -> None:
         number = self.prompt_count
-        self.shell.add("execute_result", data=format_dict, metadata=md_dict, execution_count=number)
+        self.shell.add(
+            "execute_result",
+            data=format_dict,
+            metadata=md_dict,
+            execution_count=number,
+        )
 
 
 class Shell(InteractiveShell):
@@ -127,7 +132,12 @@ class Shell(InteractiveShell):
         evalue: Any,
         stb: list[str],
     ) -> None:
-        self.add("error", ename=etype.__name__, evalue=str(evalue), traceback=stb)
+        self.add(
+            "error",
+            ename=etype.__name__,
+            evalue=str(evalue),
+            traceback=stb,
+        )
 
 
 class ShellEngine(Engine):

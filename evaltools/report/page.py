@@ -259,7 +259,12 @@ def _subset(glyphs: str) -> str:
 
     out = io.BytesIO()
     # the bounding boxes of the whole font stand for those of its part: nothing lays out by them
-    with TTFont(FILE, lazy=True, recalcTimestamp=False, recalcBBoxes=False) as font:
+    with TTFont(
+        FILE,
+        lazy=True,
+        recalcTimestamp=False,
+        recalcBBoxes=False,
+    ) as font:
         subsetter = subset.Subsetter(
             subset.Options(layout_features=[], desubroutinize=True, notdef_outline=True)
         )

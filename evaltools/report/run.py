@@ -134,7 +134,12 @@ class Run(Result):
         names = [metric.name for metric in metrics]
         try:
             table = subset((*self.metrics, *metrics), names)
-            frame = estimate(self.units, table, unit=self.suite.unit, resampling=self.resampling)
+            frame = estimate(
+                self.units,
+                table,
+                unit=self.suite.unit,
+                resampling=self.resampling,
+            )
         except (KeyError, ValueError) as e:
             raise UsageError(f"the metrics do not fit the units: {e.args[0]}") from e
         return frame.iloc[0].rename(names[0]) if len(names) == 1 else frame.head(len(names))

@@ -103,7 +103,14 @@ def verdict_parts(
         ends = {"ci_low": row["equivalence_low"], "ci_high": row["equivalence_high"]}
     before, after = number(row["value_baseline"]), number(row["value_candidate"])
     delta = number(row["delta"], signed=True)
-    details = [say("{x} against {y}, a difference of {delta}", x=after, y=before, delta=delta)]
+    details = [
+        say(
+            "{x} against {y}, a difference of {delta}",
+            x=after,
+            y=before,
+            delta=delta,
+        )
+    ]
     if bounds := interval(ends, signed=True):
         details.append(f"{say('{level} interval', level=level)} {bounds}")
     adjusted, p = row["p_adjusted"], row["p_value"]

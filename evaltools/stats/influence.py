@@ -82,7 +82,12 @@ class Formula:
         num, den, needs = sums[..., :k], sums[..., k : 2 * k], sums[..., 2 * k : -1]
         empty = np.array([ratio.empty for ratio in self.ratios], dtype=float)
         ratios = np.broadcast_to(empty, num.shape).copy()
-        np.divide(num, den, out=ratios, where=den != 0)
+        np.divide(
+            num,
+            den,
+            out=ratios,
+            where=den != 0,
+        )
         np.copyto(ratios, num, where=self.is_count)
         np.copyto(ratios, np.nan, where=(sums[..., -1:] == 0) & ~self.is_count)
         if needs.shape[-1]:
@@ -192,7 +197,12 @@ def _wrong_rows(
     # a sum of floats may be off its limit by as much
     lowest, highest = low - 1e-9 * max(1, abs(low)), high + 1e-9 * max(1, abs(high))
     size = np.ones_like(den) if formula.is_count[0] else den
-    value = np.divide(num, size, out=np.full_like(num, np.nan), where=size != 0)
+    value = np.divide(
+        num,
+        size,
+        out=np.full_like(num, np.nan),
+        where=size != 0,
+    )
     for row in np.flatnonzero((value < lowest) | (value > highest))[:1]:
         yield row, f"{metric.name} is {value[row]:g}, which is not within {low:g} and {high:g}"
 

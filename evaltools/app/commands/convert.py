@@ -15,7 +15,13 @@ from ...formats.convert import convert as convert_files
 
 @click.command()
 @click.argument("name", metavar="FORMAT")
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=PATH)
+@click.argument(
+    "files",
+    metavar="FILE...",
+    nargs=-1,
+    required=True,
+    type=PATH,
+)
 @click.option(
     "-o",
     "--out",

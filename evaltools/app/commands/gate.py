@@ -254,7 +254,12 @@ def _junit(rows: Sequence[Checked], result: str) -> str:
         skipped=str(sum(row.met is None for row in rows)),
     )
     for row in rows:
-        case = ElementTree.SubElement(suite, "testcase", classname=result, name=row.name)
+        case = ElementTree.SubElement(
+            suite,
+            "testcase",
+            classname=result,
+            name=row.name,
+        )
         if not row.met:
             tag = "skipped" if row.met is None else "failure"
             ElementTree.SubElement(case, tag, message=row.reason)

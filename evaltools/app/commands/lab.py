@@ -22,7 +22,12 @@ OFFLINE = [
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
-@click.argument("options", metavar="[JUPYTERLAB OPTIONS]", nargs=-1, type=click.UNPROCESSED)
+@click.argument(
+    "options",
+    metavar="[JUPYTERLAB OPTIONS]",
+    nargs=-1,
+    type=click.UNPROCESSED,
+)
 @click.option(
     "--dir",
     "folder",

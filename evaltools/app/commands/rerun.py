@@ -35,7 +35,12 @@ NUMBERS = ("value", "ci_low", "ci_high", "ci_method", "numerator", "denominator"
 
 @click.command()
 @click.argument("manifest", type=PATH)
-@click.option("-o", "--out", type=PATH, help="Keep the new results there (default: nowhere).")
+@click.option(
+    "-o",
+    "--out",
+    type=PATH,
+    help="Keep the new results there (default: nowhere).",
+)
 @workers_option
 @metrics_option
 @suite_file_option

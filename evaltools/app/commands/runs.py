@@ -55,7 +55,13 @@ def _command(
     options = suite_options(suite.options, suite.options.settable())
 
     @click.command(suite.name, params=[*options, *more], help=f"{verb} runs of {suite.title}.")
-    @click.argument("runs", metavar=f"{suite.input}...", nargs=-1, required=True, type=RUN)
+    @click.argument(
+        "runs",
+        metavar=f"{suite.input}...",
+        nargs=-1,
+        required=True,
+        type=RUN,
+    )
     @batch_options
     def command(runs: tuple[str, ...], **options: Any) -> None:
         work = batch.Batch(suite, options)
@@ -94,7 +100,13 @@ def report() -> None:
 
 
 @report.command(cls=RunsCommand)
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=RUN)
+@click.argument(
+    "runs",
+    metavar="RUN...",
+    nargs=-1,
+    required=True,
+    type=RUN,
+)
 @suite_option
 @suite_file_option
 @click.option(
@@ -119,7 +131,13 @@ def seeds(
     if suite is None:
         suite = suite_of_run(find_runs(runs[0])[0])  # says why it cannot be told
     work = batch.Batch(suite, options)
-    batch.report_seeds(work, runs, baseline=baseline, primary=primary, margin=margin)
+    batch.report_seeds(
+        work,
+        runs,
+        baseline=baseline,
+        primary=primary,
+        margin=margin,
+    )
     sys.exit(batch.end(work))
 
 

@@ -20,8 +20,19 @@ from ...report.study_sentences import ranking
 from ..options import RunsCommand, declared_options, study_options
 from ..show import show_checks, show_frame, show_study
 
-csv_option = click.option("--csv", "csv_file", type=PATH, help="Write all of it there as well.")
-runs_argument = click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=RUN)
+csv_option = click.option(
+    "--csv",
+    "csv_file",
+    type=PATH,
+    help="Write all of it there as well.",
+)
+runs_argument = click.argument(
+    "runs",
+    metavar="RUN...",
+    nargs=-1,
+    required=True,
+    type=RUN,
+)
 
 
 def _whole_numbers(
@@ -51,7 +62,12 @@ def _write(csv_file: Path | None, table: pd.DataFrame) -> None:
 @click.command(cls=RunsCommand)
 @click.argument("baseline", metavar="A", type=RUN)
 @click.argument("candidate", metavar="B", type=RUN)
-@click.option("--all", "everything", is_flag=True, help="Every metric, not only the headline.")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Every metric, not only the headline.",
+)
 @csv_option
 @declared_options
 @verbose_option
@@ -158,7 +174,12 @@ def plan(
     """
     _require_target(csv_file, *runs)
     pilot = make_study.study(runs, **settings)
-    planned = pilot.plan(metric, difference, power=power, seeds=seeds)
+    planned = pilot.plan(
+        metric,
+        difference,
+        power=power,
+        seeds=seeds,
+    )
     candidate = pilot.candidates[0] if pilot.candidates else "another condition"
     paragraph(
         f"To show {candidate} better than {pilot.baseline} by {difference:g} on “{pilot.title(metric)}” with "

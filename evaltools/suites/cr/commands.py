@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("outputs", type=PATH)
-@click.option("--gold", type=PATH, required=True, help="The gold file.")
+@click.option(
+    "--gold",
+    type=PATH,
+    required=True,
+    help="The gold file.",
+)
 @click.option(
     "-o",
     "--out",

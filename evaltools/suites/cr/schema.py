@@ -177,7 +177,11 @@ class Output(ParsedOutput):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _keep(cls, value: Any, validate: Callable[[Any], Any]) -> Any:
+    def _keep(
+        cls,
+        value: Any,
+        validate: Callable[[Any], Any],
+    ) -> Any:
         output = validate(value)
         output._content = value
         return output

@@ -61,7 +61,12 @@ def _score_shard(
         uid = text_id(card)
         where = {"file": path, "line": number, "id": uid}
         if not uid:
-            problems.error("missing-id", "expected a text_id", field="meta.text_id", **where)
+            problems.error(
+                "missing-id",
+                "expected a text_id",
+                field="meta.text_id",
+                **where,
+            )
             continue
         if options.profile and profile_of(card) not in options.profile:
             continue
@@ -76,7 +81,12 @@ def _score_shard(
                 if polarity and polarity not in KNOWN:
                     known = ", ".join(sorted(KNOWN))
                     message = f"polarity {polarity!r} counts as neutral; expected {known}"
-                    problems.warn("unknown-polarity", message, field=field, **where)
+                    problems.warn(
+                        "unknown-polarity",
+                        message,
+                        field=field,
+                        **where,
+                    )
         unit = unit_row(card, gold, number, options)
         rows.append(unit)
         if keep_cards:
@@ -171,7 +181,12 @@ def _warn_of_gaps(
         raise problems.fatal("unknown-gold", message, file=files["gold"])
     for uid in unknown:
         message = "gold for a sample that the run does not hold"
-        problems.warn("unknown-gold", message, file=files["gold"], id=uid)
+        problems.warn(
+            "unknown-gold",
+            message,
+            file=files["gold"],
+            id=uid,
+        )
     if not units["has_gold"].any():
         message = "no sample has gold: every metric that needs it is not measured"
         problems.warn("no-gold", message, file=path)

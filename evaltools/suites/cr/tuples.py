@@ -251,7 +251,11 @@ class Match(NamedTuple):
 class Side:
     """The tuples of a sample's gold or of a stage, in order of appearance, each once, and their pairs under each key."""
 
-    def __init__(self, tuples: Iterable[EvalTuple], policy: MatchPolicy) -> None:
+    def __init__(
+        self,
+        tuples: Iterable[EvalTuple],
+        policy: MatchPolicy,
+    ) -> None:
         self.tuples, self.policy = tuple(dict.fromkeys(tuples)), policy
         self.pairs: dict[Key, Pairs] = {key: {} for key in KEYS}
         for named in self.tuples:
@@ -263,7 +267,11 @@ class Side:
         """Whether a sample with this gold has an F1 under a key: by the policy, only where it has a pair (D26)."""
         return bool(self.pairs[key] or (self.tuples and self.policy.pairless == "zero"))
 
-    def f1(self, pred: Side, key: Key) -> float:
+    def f1(
+        self,
+        pred: Side,
+        key: Key,
+    ) -> float:
         """F1 of a prediction against this gold under a key; nan where the sample takes no part."""
         return (
             match_pairs(self.pairs[key], pred.pairs[key]).f1 if self.takes_part(key) else math.nan

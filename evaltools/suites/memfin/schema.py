@@ -31,7 +31,12 @@ Remark = Annotated[
 
 
 class _Record(BaseModel):
-    model_config = ConfigDict(extra="ignore", strict=True, frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        extra="ignore",
+        strict=True,
+        frozen=True,
+        allow_inf_nan=False,
+    )
 
     @model_validator(mode="before")
     @classmethod

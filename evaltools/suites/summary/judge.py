@@ -53,7 +53,15 @@ RiskTag = Literal[
     "condition",
     "documents_required",
 ]
-Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, strict=True)]
+Share = Annotated[
+    float,
+    Field(
+        ge=0,
+        le=1,
+        allow_inf_nan=False,
+        strict=True,
+    ),
+]
 Reason = Annotated[str, AfterValidator(lambda reason: reason[:REASON])]
 
 
@@ -227,7 +235,12 @@ def judge_cases(
     for question, answer in zip(asked, in_background(answers())):
         if answer.reply is None:
             message = f"{answer.error}; the rule score stands"
-            problems.warn("not-judged", message, id=question.case_id, field=question.metric)
+            problems.warn(
+                "not-judged",
+                message,
+                id=question.case_id,
+                field=question.metric,
+            )
         decisions.append(decide(question, answer, options))
     return decisions
 

@@ -55,7 +55,12 @@ def read_cases(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
         if intent not in (None, INTENT):
             message = f"{intent!r} is not {INTENT}; the case is scored the same way"
             place: dict[str, Any] = {"file": path, "line": line, "id": case.id}
-            problems.warn("unknown-intent", message, field="summary_intent", **place)
+            problems.warn(
+                "unknown-intent",
+                message,
+                field="summary_intent",
+                **place,
+            )
         yield line, case
 
 
@@ -65,10 +70,22 @@ def _json_cases(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
     cases = content.get("test_cases") if isinstance(content, dict) else content
     if not isinstance(cases, list):
         message = 'expected a list of cases or {"test_cases": [...]}'
-        raise problems.fatal("bad-structure", message, field="test_cases", file=path)
+        raise problems.fatal(
+            "bad-structure",
+            message,
+            field="test_cases",
+            file=path,
+        )
     for number, record in enumerate(cases, 1):
         name = record.get("id") if isinstance(record, dict) else None
-        case = fitted(Case, record, problems, file=path, line=number, id=str(name or ""))
+        case = fitted(
+            Case,
+            record,
+            problems,
+            file=path,
+            line=number,
+            id=str(name or ""),
+        )
         if case is not None:
             yield number, case
 

@@ -372,14 +372,24 @@ def read_rules(path: Path, problems: Problems) -> Rules:
         elif content.get("name") == extended:
             message = f"{extended!r} is the name of the rules that it extends; give another"
         if message:
-            raise problems.fatal("bad-field", message, file=path, field="extends")
+            raise problems.fatal(
+                "bad-field",
+                message,
+                file=path,
+                field="extends",
+            )
         own = {"name", "version", "description"}
         content = _added(load_rules(extended).model_dump(mode="json", exclude=own), content)
     try:
         return Rules.model_validate_json(json.dumps(content))
     except ValidationError as e:
         for code, field, message in describe(e):
-            problems.error(code, message, field=field, file=path)
+            problems.error(
+                code,
+                message,
+                field=field,
+                file=path,
+            )
         raise problems.failed() from None
 
 

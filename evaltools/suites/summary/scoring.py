@@ -183,14 +183,24 @@ def _accuracy(
         read["unread"] = unread
     is_known = supported or comparison.contradicted
     if not is_known and not any(stated(source.entities) for source in sources):
-        return _not_measured(0.0, "no context entities", unsupported=unsupported, **read)
+        return _not_measured(
+            0.0,
+            "no context entities",
+            unsupported=unsupported,
+            **read,
+        )
     if not supported and not unsupported:
         return _not_measured(0.5, "no summary entities", **read)
     for name in ("contradicted", "look"):
         if points := getattr(comparison, name):
             read[name] = points
     found = {"supported": supported, "unsupported": unsupported}
-    return _ratio(len(supported), len(supported) + len(unsupported), **found, **read)
+    return _ratio(
+        len(supported),
+        len(supported) + len(unsupported),
+        **found,
+        **read,
+    )
 
 
 def _recall(summary: ReadText, sources: Sequence[ReadText]) -> Score:
@@ -210,7 +220,12 @@ def _recall(summary: ReadText, sources: Sequence[ReadText]) -> Score:
         for key, entity in asked.items()
         if key not in in_summary
     ]
-    return _ratio(len(kept), len(asked), kept=kept, lost=lost)
+    return _ratio(
+        len(kept),
+        len(asked),
+        kept=kept,
+        lost=lost,
+    )
 
 
 def stated(entities: Iterable[Entity]) -> dict[str, Entity]:
@@ -271,7 +286,12 @@ def _non_definitive(
     found = [promises(named, summary, sources, rules) for named in rules.definitive]
     definitive = sorted((phrase for of in found for phrase in of.standing), key=_place)
     let_off = sorted((phrase for of in found for phrase in of.let_off), key=_place)
-    return _ratio(0 if definitive else 1, 1, definitive=definitive, let_off=let_off)
+    return _ratio(
+        0 if definitive else 1,
+        1,
+        definitive=definitive,
+        let_off=let_off,
+    )
 
 
 def _place(phrase: Mapping[str, Any]) -> int:
@@ -301,4 +321,9 @@ def _needs_followup(
         return _not_measured(1.0, "empty summary", **evidence)
     if tags is None:
         return _not_measured(float(good), "no tags", **evidence)
-    return _ratio(int(good), 1, expected=expected, **evidence)
+    return _ratio(
+        int(good),
+        1,
+        expected=expected,
+        **evidence,
+    )

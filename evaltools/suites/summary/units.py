@@ -53,7 +53,14 @@ def score_cases(
         if message := product_hint(case.metadata.product):
             warnings.append(("unknown-product", message, "product"))
         for code, message, field in warnings:
-            problems.warn(code, message, file=file, line=line, id=case.id, field=field)
+            problems.warn(
+                code,
+                message,
+                file=file,
+                line=line,
+                id=case.id,
+                field=field,
+            )
     return units
 
 

@@ -87,7 +87,11 @@ def usable_rows(
     rows = cells.copy()
     is_bad = pd.Series(False, cells.index)
 
-    def refuse(is_wrong: Any, column: str, expected: str) -> None:
+    def refuse(
+        is_wrong: Any,
+        column: str,
+        expected: str,
+    ) -> None:
         found = cells.loc[is_wrong & ~is_bad, column].astype("str").fillna("")
         ids = rows.loc[found.index, "id"].fillna("")
         for (line, cell), id_ in zip(found.items(), ids):

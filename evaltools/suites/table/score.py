@@ -79,7 +79,13 @@ def _survey(path: Path, state: tuple[int, int, int]) -> Survey:
     is_partial = rows["seed"].isna() & seeds.transform("any")
     for line in rows.index[is_partial]:
         message = "expected a seed, as other rows of this condition have one, got nothing"
-        problems.error("bad-field", message, file=path, line=int(line), field="seed")
+        problems.error(
+            "bad-field",
+            message,
+            file=path,
+            line=int(line),
+            field="seed",
+        )
     if is_partial.any():
         raise problems.failed()
     runs = [_run_name(condition, seed, path.stem) for condition, seed in of_runs.values]
@@ -132,7 +138,12 @@ def _metrics(
             if len(values) > 1:
                 both = f"both {values[0]:g} and {values[-1]:g}"
                 message = f"{both} for {str(name)[:80]!r}; expected one a metric"
-                problems.error("bad-field", message, file=path, field=field)
+                problems.error(
+                    "bad-field",
+                    message,
+                    file=path,
+                    field=field,
+                )
         direction, low, high = of_metric[ONE_A_METRIC].min()
         measured = of_metric[of_metric["den"] > 0]
         is_binary = bool((measured["num"].isin([0, 1]) & (measured["den"] == 1)).all())
@@ -196,13 +207,26 @@ def _is_used(
     is_second = rows["unit"].duplicated()
     for line, id_ in rows.loc[is_second, "id"].items():
         message = f"a second row of {metric.name}: id is one sample, cluster what samples belong to"
-        problems.error("duplicate-id", message, file=path, line=line, id=id_)
+        problems.error(
+            "duplicate-id",
+            message,
+            file=path,
+            line=line,
+            id=id_,
+        )
     low, high = metric.bounds or (-np.inf, np.inf)
     values = rows["num"] / rows["den"]
     is_outside = ~is_second & ((values < low) | (values > high))
     for line, id_ in rows.loc[is_outside, "id"].items():
         message = f"{values[line]:g} is not within {low:g} and {high:g}"
-        problems.error("out-of-bounds", message, file=path, line=line, id=id_, field=metric.name)
+        problems.error(
+            "out-of-bounds",
+            message,
+            file=path,
+            line=line,
+            id=id_,
+            field=metric.name,
+        )
     return ~(is_second | is_outside)
 
 
@@ -226,7 +250,12 @@ def _unit_columns(
     for name in first.columns.difference([*COLUMNS, "run"], sort=False):
         if name in TAKEN or name.startswith(("num_", "den_")):
             message = f"the column {name} is left out: the units have a column of this name"
-            problems.warn("column-taken", message, file=path, field=name)
+            problems.warn(
+                "column-taken",
+                message,
+                file=path,
+                field=name,
+            )
         else:
             units[name] = _of_one_kind(first[name], is_text)
     return units

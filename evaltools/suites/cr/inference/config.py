@@ -90,7 +90,11 @@ class Data(Section):
 
     @field_validator("format")
     @classmethod
-    def _known_format(cls, name: str, info: ValidationInfo) -> str:
+    def _known_format(
+        cls,
+        name: str,
+        info: ValidationInfo,
+    ) -> str:
         sentiment = [name for name, format_ in FORMATS.items() if format_.kind == "sentiment"]
         known = [*OWN_FORMATS, *sentiment]
         if name not in known:
@@ -177,7 +181,13 @@ def read_config(path: Path) -> Config:
     except (ValueError, RecursionError) as error:
         # RecursionError: lists in lists in lists; ValueError: also a number of thousands of digits
         raise problems.fatal("bad-toml", f"expected TOML: {error}", file=path) from None
-    config = fitted(Config, content, problems, context=path.parent, file=path)
+    config = fitted(
+        Config,
+        content,
+        problems,
+        context=path.parent,
+        file=path,
+    )
     if config is None:
         raise problems.failed()
     return config

@@ -93,7 +93,11 @@ def run(
         raise UsageError(f"{config.run_id} is being run in {out} by process {pid}") from None
 
 
-def _require_ours(folder: Path, identity: str, fresh: bool) -> None:
+def _require_ours(
+    folder: Path,
+    identity: str,
+    fresh: bool,
+) -> None:
     """UsageError where the folder of a run holds what this config did not make."""
     stored = None
     with suppress(OSError, ValueError, LookupError, TypeError):  # no run, or a damaged one

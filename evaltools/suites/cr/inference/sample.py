@@ -79,12 +79,20 @@ class SampleRun:
                 name: second_look[name][0] for name in undecided if second_look[name]
             }
 
-    async def _votes(self, stages: Sequence[str], *shown: Any) -> dict[str, list[Vote]]:
+    async def _votes(
+        self,
+        stages: Sequence[str],
+        *shown: Any,
+    ) -> dict[str, list[Vote]]:
         """Candidate -> the votes of these stages on it; `shown`: conflicts and memory."""
         replies = await self._ask(stages, self.candidates, *shown)
         return protocol.votes(replies, self.candidates, self.conflicts, self.refused)
 
-    async def _ask(self, stages: Sequence[str], *shown: Any) -> dict[str, Any]:
+    async def _ask(
+        self,
+        stages: Sequence[str],
+        *shown: Any,
+    ) -> dict[str, Any]:
         """Who was asked -> the reply; nothing where a stage of the sample has failed."""
         calls = []
         for stage in stages:
@@ -117,7 +125,11 @@ class SampleRun:
             corrected=tuple((vote.action, vote.reason) for vote in changes),
         )
 
-    def row(self, meta: dict[str, Any], counted: set[str]) -> dict[str, Any]:
+    def row(
+        self,
+        meta: dict[str, Any],
+        counted: set[str],
+    ) -> dict[str, Any]:
         """Its line of outputs.jsonl. A failed sample has empty tuples and no actions, the flag and the error.
 
         `meta`: what all rows of a run have there. `counted`: see `write_run`.

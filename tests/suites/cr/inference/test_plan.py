@@ -95,7 +95,7 @@ def test_texts_of_csv_have_their_gold_beside(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="expected the columns id, text, got id, sentence"):
         plan(config, None, Problems())
     config.write_text(config.read_text().replace("data.csv", "data.txt"))
-    with pytest.raises(InputError, match="data.format: .*named .*csv, got data.txt"):
+    with pytest.raises(InputError, match=r"data\.format: .*named .*csv, got data.txt"):
         plan(config, None, Problems())
 
 
