@@ -208,10 +208,10 @@ def test_check_lists_problems_and_writes_nothing(here: Path) -> None:
         (["score", "memfin", f"example:cr/{RUN}"], 3, "no dialog_trace*.jsonl in this folder"),
         (["compare", "absent", SEEDS[0]], 2, "absent: no such run"),
         (["gallery"], 2, "outputs: no such folder"),
-        (["gate", "absent", "--min", "n=1"], 3, "absent: cannot be read"),
+        (["gate", "absent", "--min", "n=1"], 3, "absent: no such file"),
         (["score", "cr", "absent", "gone"], 3, "error: absent: no such file [missing-file]"),
         (["check", "cr", "absent"], 3, "no such file"),
-        (["rerun", "absent"], 3, "absent: cannot be read"),
+        (["rerun", "absent"], 3, "absent: no such file"),
     ],
 )
 def test_wrong_usage_and_bad_input_write_nothing(
