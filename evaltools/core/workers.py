@@ -7,6 +7,7 @@ import logging
 import multiprocessing
 import os
 import signal
+import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -128,7 +129,9 @@ def _in_processes(
 def _pool(n_processes: int) -> Iterator[ProcessPoolExecutor]:
     """Processes that end with the block; at once, when it is left by an exception."""
     others = set(active_children())
-    pool = ProcessPoolExecutor(n_processes, initializer=_begin)
+    # forked where that is safe: what is loaded, and suites of files, are there at once (Python 3.14 would not fork)
+    method = "fork" if sys.platform == "linux" else None
+    pool = ProcessPoolExecutor(n_processes, multiprocessing.get_context(method), _begin)
     try:
         yield pool
     except BaseException:

@@ -72,9 +72,8 @@ def lacking(
     if not np.isfinite(limits).all():
         values = [side.formula.values(side.sums) for side in (a, b)]
         seen = np.concatenate([each.ravel() for each in values])
-        lowest = np.fmin.reduce(seen, initial=np.inf)
-        highest = np.fmax.reduce(seen, initial=-np.inf)
-        limits = np.array([lowest, highest])
+        reduced = [ufunc.reduce(seen, initial=np.nan) for ufunc in (np.fmin, np.fmax)]
+        limits = np.array(reduced)
     p, ends, n_lacking = [], [], []
     for side, other, on_other in (
         (a, b, on_b),
