@@ -49,7 +49,7 @@ def require_replaceable(
     foreign = []
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        is_ours = name in ours or (stored is not None and YOURS in path.name)
+        is_ours = name in ours or (ours and YOURS in path.name)
         is_file = path.is_symlink() or not path.is_dir()
         if is_file and not is_ours and path.name not in OF_DESKTOPS:
             foreign.append(name)
@@ -65,6 +65,7 @@ def require_replaceable(
 def whole_folder(
     target: Path,
     carried: Sequence[str] = (),
+    written: Mapping[str, str] | None = None,
 ) -> Iterator[Path]:
     """A folder to fill that takes the place of `target` whole when the block ends well, and goes when it does not.
 
@@ -73,7 +74,7 @@ def whole_folder(
     folders above that were made for it are gone too.
 
     UsageError where `target` holds what this package did not write, but for the files `carried`, which stand in the
-    new folder too, and may be replaced there.
+    new folder too, and may be replaced there; `written`: the sha256 of those that are, as they were written.
     """
     require_replaceable(target, carried)
     new_parents = [path for path in target.parents if not path.exists()]
@@ -92,9 +93,10 @@ def whole_folder(
                 copy = new / kept.relative_to(target)
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(kept, copy)
-            for name in changed_files(target, {} if stored is None else stored.files):
-                if name not in carried:
-                    set_aside(target / name, new / name)
+            known: Mapping[str, str] = {} if stored is None else stored.files
+            known = {name: known[name] for name in known.keys() - carried} | dict(written or {})
+            for name in changed_files(target, known):
+                set_aside(target / name, new / name)
             _exchange(new, target)
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)

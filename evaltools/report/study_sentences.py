@@ -244,7 +244,7 @@ def family(study: Study) -> list[str]:
     if tested.empty:
         return []
     texts = {
-        True: "The {n} comparisons on “{title}” are tested together, with simultaneous intervals",
+        True: "The {n} comparisons on “{title}” are tested together, and their intervals adjusted likewise",
         False: "p and intervals of the other {n} headline comparisons are adjusted together (step-down max-T)",
     }
     families = []

@@ -55,7 +55,7 @@ class Comparison:
 
     Over the cells in which both sides are measured: `value_baseline`, `value_candidate`, and `delta`,
     their difference: means over seeds. `ci_low`, `ci_high`: docs/statistics.md, at 1 - `level`:
-    where several metrics or candidates are tested together intervals are simultaneous. `n_differ`:
+    where several metrics or candidates are tested together intervals are adjusted as p is. `n_differ`:
     paired units whose own numerator or denominator differs. `missing_baseline`, `missing_candidate`:
     cells (of `n_cells`) that this side lacks; `delta_worst`, `delta_best`: delta if all of these were
     the worst, or the best, for the candidate. `not_random`: what is missing is not missing at random,
@@ -163,7 +163,7 @@ def compare_all(
         tested["margin"] = tested["metric"].map(sizes).astype(float)
         tested["primary"] = tested["metric"].isin(family[:1])
         tested["family"] = tested["metric"].isin(family)
-        _test(tested, resampling, n_permutations)
+        _test(tested, resampling, n_permutations, resampling.level)
         tested = tested.join(_intervals(tested, resampling))
         tested["verdict"], tested["short"] = verdicts(tested, resampling.level)
     shown = [metric for metric in table if is_directed[metric.name]]
@@ -296,8 +296,9 @@ def _test(
     rows: pd.DataFrame,
     resampling: Resampling,
     n_permutations: int,
+    level: float | None = None,
 ) -> None:
-    """Give the rows p_value, not_random, p_adjusted and the level of their intervals.
+    """Give the rows p_value, not_random, p_adjusted and, of intervals of this level, the level of each in its family.
 
     What a side lacks is tested by Holm over the metrics of a candidate that are tested together: the primary one, the
     rest of the headline, all others. What is not missing at random has no p.
@@ -313,7 +314,7 @@ def _test(
     together = rows.groupby(["candidate", "primary", "family"])["p_random"]
     rows["not_random"] = together.transform(holm) <= NOT_RANDOM
     rows.loc[rows["not_random"] | rows["delta"].isna(), ["p_value", "p_seeds"]] = np.nan
-    rows["level"], rows["p_adjusted"] = resampling.level, np.nan
+    rows["level"], rows["p_adjusted"] = level, np.nan
     for members in (rows["primary"], rows["family"] & ~rows["primary"]):
         is_tested = members & (rows["n_units"] >= MIN_UNITS) & rows["p_value"].notna()
         index = np.flatnonzero(is_tested)
@@ -321,13 +322,14 @@ def _test(
         if len(index) < 2:
             continue
         # p and intervals of a family hold together
-        p, critical = max_t(by_unit[:, index], n_permutations, resampling.seed, resampling.level)
+        p, critical = max_t(by_unit[:, index], n_permutations, resampling.seed, level)
         together = np.fmax(p, holm(rows.loc[index, "p_seeds"]))
         rows.loc[index, "p_adjusted"] = np.fmax(rows.loc[index, "p_value"], together)
-        n = np.array([effective_units(e.shares) for e in rows["effect"][index]]).clip(2)
-        # max_t's T in the scale of Student's t
-        t = critical * np.sqrt((n - 1) / np.maximum(n - critical**2, 1e-3))
-        rows.loc[index, "level"] = np.minimum(resampling.level, 2 * stdtr(n - 1, -t))
+        if level:
+            n = np.array([effective_units(e.shares) for e in rows["effect"][index]]).clip(2)
+            # max_t's T in the scale of Student's t
+            t = critical * np.sqrt((n - 1) / np.maximum(n - critical**2, 1e-3))
+            rows.loc[index, "level"] = np.fmin(level, 2 * stdtr(n - 1, -t))
 
 
 def _intervals(rows: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
@@ -355,7 +357,8 @@ def _intervals(rows: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
                     ),
                 )
             digits = 1 if found.n_units < ROUGH else 2
-            mde = float(f"{size:.{digits - 1}e}")
+            if size <= found.limits[1]:
+                mde = float(f"{size:.{digits - 1}e}")
         row = {
             "ci_low": interval.low + 0.0,  # no -0.0
             "ci_high": interval.high + 0.0,

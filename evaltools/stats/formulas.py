@@ -218,13 +218,16 @@ def resampled(columns: Array, resampling: Resampling) -> Array:
 # --- proportions that change
 
 
-def variance_of_change(difference: float) -> float:
+def variance_of_change(difference: float, error: float = 0.0) -> float:
     """The least variance of what units bring into a difference of two proportions: so many of them have changed.
+
+    Of one that was seen with a standard `error`, what goes beyond the error counts.
 
     >>> variance_of_change(-0.5)
     0.25
     """
-    return abs(difference) - difference**2
+    size = max(abs(difference) - error, 0.0)
+    return size - size**2
 
 
 def smallest_shown(
@@ -244,6 +247,6 @@ def smallest_shown(
     1.002
     """
     t = min(t, WIDE)
-    rest = max(error**2 - variance_of_change(difference) / n, 0.0)
+    rest = max(error**2 - variance_of_change(difference, error) / n, 0.0)
     a, b = 1 + t**2 / n, t**2 / n
     return float(b + np.sqrt(b**2 + 4 * a * t**2 * rest)) / (2 * a)

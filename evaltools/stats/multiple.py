@@ -124,14 +124,16 @@ def max_t(
     differences: Array,
     n_permutations: int,
     seed: int,
-    level: float = 0.05,
-) -> tuple[Array, float]:
-    """Studentised step-down max-T over shared sign flips of differences (units, tests): (p of each, quantile).
+    level: float | None = None,
+) -> tuple[Array, Array]:
+    """Studentised step-down max-T over shared sign flips of differences (units, tests): (p of each, c of each).
 
     T is the sum of the differences over the root of their sum of squares, which no sign pattern
     changes. From the largest T on, the adjusted p is the share of patterns whose largest T, among
     this test and those with a smaller one, is no smaller. So a hopeless test costs the others
-    nothing. The 1 - level quantile of the largest T of all is for simultaneous intervals.
+    nothing. c is the 1 - level quantile of the same largest T, for the interval; the steps end with the
+    first test that is not shown, whose c those with a smaller T have too. nan for one that is left
+    alone, and without a level.
 
     >>> d = np.column_stack([np.ones(6), np.ones(6)])
     >>> max_t(d, 10_000, 0)[0].tolist()
@@ -144,16 +146,24 @@ def max_t(
     order = np.argsort(observed, kind="stable")
     scaled, ordered = scaled[:, order], observed[order] * (1 - 1e-9)
     differs = (scaled != 0).any(axis=1)
-    at_least = np.zeros(len(order))
-    largest: list[float] = []
+    at_least, n_patterns = np.zeros(len(order)), 0
+    largest: list[Array] = []
     for sums in _null_sums(scaled[differs], n_permutations, seed):
         highest = np.maximum.accumulate(np.abs(sums), axis=1)
         at_least += (highest >= ordered).sum(axis=0)
-        largest.extend(highest[:, -1])
-    adjusted = np.empty(len(order))
+        n_patterns += len(highest)
+        if level:  # ranks have thousands of tests, and no intervals
+            largest.append(highest)
+    adjusted, critical = np.empty(len(order)), np.full(len(order), np.nan)
     # from the largest T on no adjusted p is below one before it
-    adjusted[order] = np.maximum.accumulate(at_least[::-1] / len(largest))[::-1]
-    return adjusted, float(np.quantile(largest, 1 - level))
+    adjusted[order] = np.maximum.accumulate(at_least[::-1] / n_patterns)[::-1]
+    if level:
+        steps = np.quantile(np.concatenate(largest), 1 - level, axis=0)
+        n_others = max(int((adjusted > level).sum()) - 1, 0)
+        steps[0] = np.nan  # alone
+        steps[:n_others] = steps[n_others]
+        critical[order] = steps
+    return adjusted, critical
 
 
 def holm(p: pd.Series) -> pd.Series:

@@ -114,7 +114,8 @@ def _variances(
     of_samples = n * sample_variance(pilot.errors, n)
     change = 0.0
     if getattr(pilot.b.formula.metric, "proportion", False):
-        of_samples = max(of_samples - variance_of_change(pilot.value), 0.0)
+        of_change = variance_of_change(pilot.value, np.sqrt(of_samples / n))
+        of_samples = max(of_samples - of_change, 0.0)
         change = variance_of_change(min(difference, 1.0))
     if not pilot.parts:
         return n, of_samples, np.nan, 0.0, change

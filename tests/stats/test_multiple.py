@@ -65,10 +65,24 @@ def test_max_t_of_copies_is_one_test_and_of_others_no_more_than_holm() -> None:
     copies, _ = max_t(np.repeat(one, 5, axis=1), 10_000, 0)
     assert copies.tolist() == pytest.approx([p[0]] * 5)
     several = rng.normal([0.9, 0.4, 0.0], 1, (12, 3))
-    joint, critical = max_t(several, 10_000, 0)
+    joint, critical = max_t(several, 10_000, 0, 0.05)
     alone = sign_flip(several, 10_000, 0)
     assert (joint >= alone - 1e-12).all() and (joint <= 3 * alone + 1e-12).all()
-    assert 2.0 < critical < np.sqrt(12)
+    assert 2.0 < critical.max() < np.sqrt(12)
+
+
+def test_a_hopeless_condition_changes_neither_p_nor_interval_of_another() -> None:
+    a = np.zeros(40)
+    b = 0.36 + np.tile([-1.25, -0.625, 0.625, 1.25], 10)
+    hopeless = -5 + np.tile([-1.0, 1.0, -0.3, 0.3], 10)
+    sides = [("a", {"": frame(a)}), ("b", {"": frame(b)}), ("c", {"": frame(hopeless)})]
+    columns = ["p_adjusted", "ci_low", "ci_high", "verdict"]
+    alone, beside = (
+        compare_all(shown, [FREE], "id", R, primary="score")[0].table[columns]
+        for shown in (sides[:2], sides)
+    )
+    pd.testing.assert_frame_equal(alone, beside)
+    assert alone["verdict"].tolist() == ["better"]
 
 
 def test_ranks_hold_what_is_shown() -> None:
@@ -170,8 +184,8 @@ def test_plans_that_cannot_be_made(change: dict[str, object], message: str) -> N
         plan(**settings)  # type: ignore[arg-type]
 
 
-def test_intervals_of_a_family_take_the_largest_t_of_all_sign_patterns() -> None:
-    """Three candidates of ten units: all 1,024 patterns of Student's t, by scipy."""
+def test_intervals_of_a_family_take_the_largest_t_of_what_is_left_to_show() -> None:
+    """Three candidates of ten units: all 1,024 patterns of Student's t, by scipy; the last left has its own t."""
     rng = np.random.default_rng(5)
     base = rng.normal(0.5, 0.2, 10)
     shared = rng.normal(0, 0.1, 10)
@@ -182,7 +196,16 @@ def test_intervals_of_a_family_take_the_largest_t_of_all_sign_patterns() -> None
     table = pd.concat([each.table for each in compared])
     signs = np.array(list(product([1, -1], repeat=10)))
     t = stats.ttest_1samp(signs[:, :, None] * gains, 0, axis=1).statistic
-    critical = np.quantile(np.abs(t).max(axis=1), 0.95)
+    observed = np.abs(stats.ttest_1samp(gains, 0).statistic)
+    critical = np.full(3, stats.t.ppf(0.975, 9))
+    left = list(np.argsort(observed))
+    while len(left) > 1:
+        critical[left] = np.quantile(np.abs(t[:, left]).max(axis=1), 0.95)
+        if observed[left[-1]] < critical[left[-1]]:
+            break
+        left.pop()
+    else:
+        critical[left] = stats.t.ppf(0.975, 9)
     half = critical * stats.sem(gains)
     assert table["ci_method"].eq("t").all()
     assert table["ci_high"].to_numpy() == pytest.approx(gains.mean(axis=0) + half, abs=1e-3)

@@ -203,7 +203,7 @@ def _against_baseline(
         for of_seed in study.conditions.values()
     )
     usual = study.suite.headline(study.results[0].options, frozenset())
-    names = list(dict.fromkeys([*usual, *margins]))
+    names = list(dict.fromkeys([*usual, *study.headline, *margins]))
     lost = [name for name in names if name in now - before]
     rows = [Checked(name, False, BLOCKED) for name in lost]
     for name in margins.keys() - lost:

@@ -14,6 +14,7 @@ from evaltools.suites.cr import cards as sample_cards
 from evaltools.suites.cr.cards import card_rows
 from evaltools.suites.cr.sample import Action
 from evaltools.suites.cr.tuples import KEYS, EvalTuple, Key, MatchPolicy
+from tests.app.calling import call
 from tests.suites.cr.cards import gold, output, run, tup
 
 EXAMPLE = "example:cr/with_memory__seed1_proposed"
@@ -159,3 +160,15 @@ def test_the_key_of_the_headline_leads_everywhere(foreign: bool, tmp_path: Path)
     of_key = [cell(card(key=k)["rows"], "final") for k in (key, other)]
     assert all(": good" in line for line in of_key[0])
     assert (": missing" in "".join(of_key[1])) is foreign
+
+
+def test_a_gate_asks_for_the_headline_that_the_runs_have(tmp_path: Path) -> None:
+    """Refs stand in no gold, so the headline is by term: the same F1 after review, to which review adds nothing now."""
+    right, wrong = tup("x#y", "향"), tup("x#y", "값")
+    golds = [gold(f"s{i}", A) for i in range(12)]
+    for name, before in (("old", wrong), ("new", right)):
+        rows = [output(f"s{i}", stage1=[before], final=[right]) for i in range(12)]
+        made = run(tmp_path / f"{name}__seed1_x", rows, golds)
+        et.evaluate("cr", made, out=tmp_path, resampling=QUICK)
+    old, new = (tmp_path / "results" / f"{name}__seed1_x" for name in ("old", "new"))
+    assert "FAIL delta_f1_otepol" in call("gate", new, "--baseline", old, status=1).output

@@ -22,7 +22,7 @@ from filelock import FileLock, Timeout
 
 from .... import __version__
 from ....core.errors import Problems, UsageError, WorkFailed
-from ....core.files import dumps, write_text
+from ....core.files import bytes_hash, dumps, write_text
 from ....core.folders import require_out, require_replaceable, whole_folder
 from ....core.terminal import bar
 from ....llm.client import Client, in_background
@@ -212,18 +212,23 @@ def write_run(
     as_gold: dict[str, Any] = {"by_alias": True, "exclude": {"split"}, "exclude_none": True}
     gold = [sample.text.model_dump(mode="json", **as_gold) for sample in samples]
     files = {
-        MANIFEST: json.dumps(manifest, ensure_ascii=False, indent=1) + "\n",
         OUTPUTS: _lines(rows),
         "gold.jsonl": _lines(gold),
         "calls.jsonl": _lines(calls),
     }
     if planned.condition == "m2":
         files["episodes.jsonl"] = _lines([episode.model_dump() for episode in episodes])
+    manifest["files"] = {name: bytes_hash(text.encode()) for name, text in files.items()}
+    files[MANIFEST] = json.dumps(manifest, ensure_ascii=False, indent=1) + "\n"
     stored = {
         path.name: path.read_bytes() for path in map(folder.joinpath, files) if path.is_file()
     }
     if stored != {name: text.encode() for name, text in files.items()}:
-        with whole_folder(folder, SUITE.runner) as new:
+        recorded = {}
+        with suppress(ValueError, KeyError, TypeError):  # a manifest that vouches for nothing
+            known = json.loads(stored[MANIFEST])["files"]
+            recorded = {name: known[name] for name in stored.keys() & known.keys()}
+        with whole_folder(folder, SUITE.runner, recorded) as new:
             for name, text in files.items():
                 write_text(new / name, text)
     return RunResult(folder, len(rows), reasons)
