@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import chdir
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from evaltools.core.files import example
 
 from .app.calling import call
+from .files import read_lines, write_lines
 
 TEXTS = (
     "<script>alert(1)</script>",
@@ -58,22 +58,14 @@ def poisoned(value: Any, text: str, key: str = "") -> Any:
     return text + value if isinstance(value, str) and key not in KEPT else value
 
 
-def rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
-def write(path: Path, records: list[dict[str, Any]]) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(r) + "\n" for r in records), encoding="utf-8")
-    return path
-
-
 def conflict_review(folder: Path, name: str) -> Path:
     """A bundled run in which record i holds text i in all of its fields; one input text is very long."""
     source = example("cr/with_memory__seed1_proposed")
     outputs, gold = [], []
-    by_id = {g.get("uid") or g.get("text_id") or g["id"]: g for g in rows(source / "gold.jsonl")}
-    for i, row in enumerate(rows(source / "outputs.jsonl")):
+    by_id = {
+        g.get("uid") or g.get("text_id") or g["id"]: g for g in read_lines(source / "gold.jsonl")
+    }
+    for i, row in enumerate(read_lines(source / "outputs.jsonl")):
         text = TEXTS[i % len(TEXTS)]
         uid = f"{text} {i}"
         bad = poisoned(row, text)
@@ -83,22 +75,22 @@ def conflict_review(folder: Path, name: str) -> Path:
         }
         outputs.append(bad)
         gold.append({**poisoned(by_id[row["meta"]["text_id"]], text), "uid": uid})
-    write(folder / name / "outputs.jsonl", outputs)
-    write(folder / name / "gold.jsonl", gold)
+    write_lines(folder / name / "outputs.jsonl", outputs)
+    write_lines(folder / name / "gold.jsonl", gold)
     return folder / name
 
 
 def dialogues(folder: Path, system: str) -> Path:
     """The bundled trace of a system, each dialogue three times, with another text in all fields each time."""
     records = []
-    for i, row in enumerate(rows(example(f"memfin/{system}") / "dialog_trace.jsonl") * 3):
+    for i, row in enumerate(read_lines(example(f"memfin/{system}") / "dialog_trace.jsonl") * 3):
         text = TEXTS[i % len(TEXTS)]
         bad = poisoned(row, text)
         bad["dialog_id"] = f"{text} {i}"
         if i == 1:
             bad["turns"][0]["pred_assistant_text"] += LONG
         records.append(bad)
-    return write(folder / f"{{{{7+7}}}} $x$ {system}" / "dialog_trace.jsonl", records).parent
+    return write_lines(folder / f"{{{{7+7}}}} $x$ {system}" / "dialog_trace.jsonl", records).parent
 
 
 def cases(folder: Path) -> Path:
@@ -114,7 +106,7 @@ def cases(folder: Path) -> Path:
         }
         for i, text in enumerate(TEXTS)
     ]
-    return write(folder / "@x '{{7+7}}' $x$.jsonl", records)
+    return write_lines(folder / "@x '{{7+7}}' $x$.jsonl", records)
 
 
 def evaltools(*args: str | Path, cwd: Path) -> None:

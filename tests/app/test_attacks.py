@@ -21,6 +21,7 @@ from evaltools.core.files import example
 from tests.app.calling import QUICK, call, written
 from tests.app.small_report import SCORE, write_notebook
 from tests.app.small_report import run as run_with
+from tests.files import contents
 
 METRIC = ("--metric", "tuple_f1_s2_refpol")
 
@@ -40,10 +41,6 @@ def result(run: Path, tmp_path: Path) -> Path:
 def one_of_many(scored: Path) -> Path:
     """A result that nothing is written to."""
     return scored / "no_memory__seed1_proposed"
-
-
-def contents(folder: Path) -> dict[Path, bytes]:
-    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_no_command_writes_over_its_input(run: Path, tmp_path: Path) -> None:

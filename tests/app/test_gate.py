@@ -14,6 +14,7 @@ import pytest
 import evaltools as et
 from evaltools.core.plugins import load_suite_file
 from evaltools.report.make_study import study
+from tests.files import write_lines
 
 from ..report.synthetic import HOSTILE
 from .calling import QUICK, call
@@ -113,7 +114,7 @@ def labels(path: Path, wrong: set[int], n: int = 40, first: int = 0) -> Path:
     for i in range(n):
         pred = "neg" if i in wrong else "pos"
         rows.append({"id": f"s{i + first}", "gold": "pos", "pred": pred, "domain": "d"})
-    path.write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
+    write_lines(path, rows)
     return path
 
 

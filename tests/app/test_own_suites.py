@@ -13,6 +13,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from tests.files import read_lines
+
 from .calling import QUICK, call, said, without_pages, written
 
 DATA = Path(__file__).parents[1] / "data"
@@ -74,7 +76,7 @@ def test_files_of_a_run_and_of_its_study(made: Path) -> None:
 
 
 def test_numbers_are_those_of_the_records_and_of_an_aggregate_their_means(made: Path) -> None:
-    records = [json.loads(line) for line in (made / f"{RUNS[0]}.jsonl").read_text().splitlines()]
+    records = read_lines(made / f"{RUNS[0]}.jsonl")
     results = made / "outputs/results"
     found = rows(results / RUNS[0])
     right = sum(r["gold"] == r["pred"] for r in records)

@@ -12,13 +12,9 @@ import evaltools as et
 from evaltools.core.files import bytes_hash, example
 from evaltools.core.folders import whole_folder
 from tests.app.calling import QUICK, call
+from tests.files import contents
 
 NAME = "no_memory__seed1_proposed"
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    paths = [path for path in folder.rglob("*") if path.is_file()]
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
 @pytest.fixture

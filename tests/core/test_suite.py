@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +14,7 @@ import evaltools as et
 from evaltools.core.plugins import (
     get_suite,
 )
+from tests.files import write_lines
 
 INPUTS = {
     "cr": "cr/with_memory__seed1_proposed",
@@ -98,8 +98,7 @@ FAST = et.Resampling(n_resamples=100)
 def test_numbers_of_a_suite_made_in_python_are_never_those_of_its_older_code(
     tmp_path: Path,
 ) -> None:
-    path = tmp_path / "run.jsonl"
-    path.write_text("".join(json.dumps(record) + "\n" for record in RECORDS), encoding="utf-8")
+    path = write_lines(tmp_path / "run.jsonl", RECORDS)
     weights = [1.0]
     suites = [
         graded(lambda r: {"n": 1, "x": r.x * weights[0]}),

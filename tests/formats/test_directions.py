@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import evaltools as et
+from tests.files import read_lines
 
 from ..app.calling import call
 from .tools import (
@@ -18,7 +19,6 @@ from .tools import (
     LM_EVAL,
     PROMPTFOO,
     put,
-    rows,
     sample,
 )
 
@@ -27,7 +27,7 @@ DATE = "2026-01-02T03-04-05.6"
 
 def written(folder: Path, form: str, path: Path, *more: str) -> list[dict[str, Any]]:
     call("convert", form, path, "-o", folder / "scores.jsonl", *more)
-    return rows(folder / "scores.jsonl")
+    return read_lines(folder / "scores.jsonl")
 
 
 def directions(converted: list[dict[str, Any]]) -> dict[str, bool | None]:
@@ -58,7 +58,7 @@ def test_a_number_that_is_not_the_mean_of_its_samples_has_no_direction(tmp_path:
     done = call("convert", "lm-eval", path, "-o", tmp_path / "x.jsonl")
     assert "lm-eval's median,none is 0, not the mean of its samples (3)" in done.output
     assert "whether higher is better is not known of median,none" in done.output
-    found = directions(rows(tmp_path / "x.jsonl"))
+    found = directions(read_lines(tmp_path / "x.jsonl"))
     assert found == {"median,none": None, "loss,none": False, "huge,none": False}
 
 
@@ -141,7 +141,7 @@ def test_errors_of_promptfoo_are_not_measured(tmp_path: Path) -> None:
         "convert", "promptfoo", put(tmp_path, "promptfoo", content), "-o", tmp_path / "x.jsonl"
     )
     assert "1 of 2 results are errors: not measured" in done.output
-    errors = [row for row in rows(tmp_path / "x.jsonl") if "error" in row]
+    errors = [row for row in read_lines(tmp_path / "x.jsonl") if "error" in row]
     assert {(row["value"], row["error"]) for row in errors} == {(None, "429 rate limit")}
     assert [row["metric"] for row in errors] == ["success", "score", "tone"]
 
@@ -270,7 +270,7 @@ def test_empty_cells_of_ragas_are_not_measured(tmp_path: Path) -> None:
     header = "user_input,response,faithfulness,harmfulness,noise_sensitivity(mode=relevant)"
     path.write_text(f"{header}\nq1,a,,0,0.5\nq2,b,0.5,,\n")
     done = call("convert", "ragas", path, "-o", tmp_path / "scores.jsonl")
-    converted = rows(tmp_path / "scores.jsonl")
+    converted = read_lines(tmp_path / "scores.jsonl")
     values = {(row["id"], row["metric"]): row["value"] for row in converted}
     assert values["1", "faithfulness"] is None and values["2", "harmfulness"] is None
     assert len(values) == 6

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from evaltools.formats import inspect_logs
+from tests.files import read_lines
 
 from ..app.calling import call
 from .tools import (
@@ -25,7 +26,6 @@ from .tools import (
     changed,
     outcome,
     put,
-    rows,
     sample,
 )
 
@@ -40,9 +40,9 @@ def converted(folder: Path, form: str, path: Path, *more: str) -> dict[Any, dict
     """(condition, seed, metric) -> id, or id/trial -> value, or (num, den)."""
     target = folder / "scores.jsonl"
     said = call("convert", form, path, "-o", target, *more).stdout
-    assert f"{len(rows(target))} rows -> {target}" in said
+    assert f"{len(read_lines(target))} rows -> {target}" in said
     found: dict[Any, dict[str, Any]] = defaultdict(dict)
-    for row in rows(target):
+    for row in read_lines(target):
         value = (row["num"], row["den"]) if "den" in row else row["value"]
         sample = f"{row['id']}/{row['trial']}" if "trial" in row else row["id"]
         found[row.get("condition"), row.get("seed"), row["metric"]][sample] = value

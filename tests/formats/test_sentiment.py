@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from evaltools.formats import lines
+from tests.files import read_lines
 
 from ..app.calling import call
 from .datasets import ACOS, ASQP, ASTE, NIKL, SEMEVAL14, SEMEVAL16
@@ -29,8 +29,7 @@ def write(folder: Path, text: str, name: str = "in.txt") -> Path:
 
 def gold(folder: Path, form: str, text: str, *more: str) -> list[dict[str, Any]]:
     call("convert", form, write(folder, text), "-o", folder / "gold.jsonl", *more)
-    lines = (folder / "gold.jsonl").read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines]
+    return read_lines(folder / "gold.jsonl")
 
 
 @pytest.mark.parametrize(
@@ -135,7 +134,7 @@ def test_predictions_are_outputs_of_the_same_ids(tmp_path: Path) -> None:
         "--as",
         "predictions",
     )
-    row = json.loads((tmp_path / "outputs.jsonl").read_text(encoding="utf-8"))
+    (row,) = read_lines(tmp_path / "outputs.jsonl")
     assert row["meta"] == {
         "text_id": "1",
         "input_text": "The pizza is yummy .",

@@ -171,10 +171,6 @@ def put(folder: Path, form: str, content: Any = None, name: str = "in.json") -> 
     return path
 
 
-def rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
 def changed(content: Any, *path: Any, value: Any) -> Any:
     """The content with another value at a path; None takes it away."""
     out = json.loads(json.dumps(content))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 
 from evaltools.core.language import speaking
 from evaltools.suites.summary.rules import METRICS
+from tests.files import write_lines
 from tests.notebooks.cells import run_cells
 
 QUICK = {"n_resamples": 200}
@@ -24,7 +24,7 @@ RIGHT = {"id": "right", "answer": "면책기간 90일, 자기부담금 2만원, 
 def cells_on(tmp_path: Path, cases: list[dict[str, Any]], **parameters: Any) -> dict[str, Any]:
     path = tmp_path / "cases.jsonl"
     rows = [{"contexts": [SOURCE], "summary_tags": ["deductible"], **case} for case in cases]
-    path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    write_lines(path, rows)
     return run_cells("summary.ipynb", run=str(path), **QUICK, **parameters)
 
 

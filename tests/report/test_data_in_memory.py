@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from datetime import date
 from decimal import Decimal
@@ -17,6 +16,7 @@ import pytest
 
 import evaltools as et
 from evaltools.core import memory
+from tests.files import read_lines
 
 from ..app.calling import call
 
@@ -32,8 +32,7 @@ SCORES = pd.DataFrame(
 
 
 def lines(file: str) -> list[dict[str, Any]]:
-    text = (et.example(RUN) / file).read_text(encoding="utf-8-sig")
-    return [json.loads(line) for line in text.splitlines()]
+    return read_lines(et.example(RUN) / file)
 
 
 def values(run: et.Run) -> dict[str, float | None]:

@@ -19,6 +19,7 @@ import evaltools as et
 from evaltools.core.errors import WorkFailed
 from evaltools.report.notebook import HTML, NOTEBOOK, is_current, run
 from tests.app.calling import written
+from tests.files import contents
 
 HOSTILE = (
     'x"; import os; os.mkdir("pwned") #',
@@ -57,10 +58,6 @@ def test_what_no_file_can_hold_spoils_no_report(job: Any) -> None:
     half, shown, hidden = nbformat.read(made.folder / NOTEBOOK, as_version=4).cells[-3:]
     assert half.outputs[0].text == "a?b\n" and not hidden.outputs
     assert base64.b64decode(shown.outputs[0].data["image/png"]).startswith(b"\x89PNG")
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {str(f.relative_to(folder)): f.read_bytes() for f in folder.rglob("*") if f.is_file()}
 
 
 def test_the_same_job_gives_the_same_bytes_and_prints_nothing(

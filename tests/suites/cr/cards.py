@@ -11,6 +11,7 @@ from evaltools.core.errors import Problems
 from evaltools.suites.cr.schema import TupleRow
 from evaltools.suites.cr.score import write_scorecards
 from evaltools.suites.cr.tuples import EvalTuple, read_tuple
+from tests.files import write_lines
 
 
 def t(ref: str = "", term: str = "", polarity: str = "positive") -> EvalTuple:
@@ -46,18 +47,10 @@ def gold(uid: str, *tuples: dict[str, Any]) -> dict[str, Any]:
     return {"uid": uid, "gold_tuples": list(tuples)}
 
 
-def write(path: Path, rows: list[Any]) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(
-        "".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows), encoding="utf-8"
-    )
-    return path
-
-
 def run(folder: Path, outputs: list[dict], golds: list[dict] | None = None) -> Path:
-    write(folder / "outputs.jsonl", outputs)
+    write_lines(folder / "outputs.jsonl", outputs)
     if golds is not None:
-        write(folder / "gold.jsonl", golds)
+        write_lines(folder / "gold.jsonl", golds)
     return folder
 
 

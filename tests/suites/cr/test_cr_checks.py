@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import evaltools as et
-from evaltools.core.check import Check
 from evaltools.report.study_sentences import outcomes
+from tests.suites.checks import found
 
 from . import cards
 
@@ -28,10 +28,6 @@ def scored(
     ]
     gold = [cards.gold(str(i), *(cards.tup(*t) for t in tuples)) for i, tuples in enumerate(golds)]
     return et.evaluate("cr", cards.run(folder, outputs, gold), **options)
-
-
-def found(run: et.Run, code: str) -> Check | None:
-    return next((c for c in run.checks if c.code == code), None)
 
 
 GOLD = [[("본품#품질", "향")]] * 12

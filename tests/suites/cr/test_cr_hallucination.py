@@ -11,6 +11,7 @@ from evaltools import evaluate
 from evaltools.suites.cr.options import CrOptions
 from evaltools.suites.cr.schema import Aspect
 from evaltools.suites.cr.scorecard import drop_reason
+from tests.files import write_lines
 from tests.suites.cr.cards import output, run, scorecard
 
 TEXT = "배송은 빠른데 앱이 자꾸 꺼져요 ㅋㅋ 뷰는 좋아요"
@@ -75,7 +76,6 @@ def test_rates_count_samples_and_split_by_reason(tmp_path: Path) -> None:
 
 
 def test_either_source_of_section_2_counts(tmp_path: Path) -> None:
-    from tests.suites.cr.cards import write
 
     flagged = {"meta": {"text_id": "a", "input_text": TEXT}, "ate": {"hallucination_flag": True}}
     older = {
@@ -99,7 +99,7 @@ def test_either_source_of_section_2_counts(tmp_path: Path) -> None:
         "inputs": {"ate_debug": {"filtered": []}},
     }
     result = evaluate(
-        "cr", write(tmp_path / "r" / "scorecards.jsonl", [flagged, older, dropped, clean])
+        "cr", write_lines(tmp_path / "r" / "scorecards.jsonl", [flagged, older, dropped, clean])
     )
     assert result.value("aspect_hallucination_rate") == 3 / 4
     assert result.value("hallucination_out_of_text_rate") == 1 / 4

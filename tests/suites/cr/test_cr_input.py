@@ -11,7 +11,8 @@ import pytest
 from evaltools import InputError, Resampling, evaluate
 from evaltools.core.errors import Problems
 from evaltools.suites.cr.score import write_scorecards
-from tests.suites.cr.cards import gold, output, run, tup, write
+from tests.files import write_lines
+from tests.suites.cr.cards import gold, output, run, tup
 
 QUICK = Resampling(n_resamples=100)
 A = tup("본품#품질", "향")
@@ -48,8 +49,8 @@ def test_missing_and_empty_files(tmp_path: Path) -> None:
 
 
 def test_a_file_of_outputs_is_known_by_its_content_whatever_its_name(tmp_path: Path) -> None:
-    path = write(tmp_path / "replies.jsonl", [output("a", final=[A])])
-    of_replies = write(tmp_path / "of_replies.jsonl", [gold("a", A)])
+    path = write_lines(tmp_path / "replies.jsonl", [output("a", final=[A])])
+    of_replies = write_lines(tmp_path / "of_replies.jsonl", [gold("a", A)])
     result = evaluate("cr", path, gold=of_replies, resampling=QUICK)
     assert result["tuple_f1_s2_refpol"]["value"] == 1.0
 
@@ -141,7 +142,7 @@ def test_what_a_sample_was_not_meant_to_hold_is_counted(
 
 def test_scorecards_of_bad_lines(tmp_path: Path) -> None:
     path = lines(tmp_path / "r" / "outputs.jsonl", good("a"), "{\n", good("b"))
-    gold_file = write(tmp_path / "gold.jsonl", [gold("a", A), gold("c", A)])
+    gold_file = write_lines(tmp_path / "gold.jsonl", [gold("a", A), gold("c", A)])
     target = tmp_path / "s" / "scorecards.jsonl"
     with pytest.raises(InputError, match="bad-json"):
         write_scorecards(path, gold_file, target, Problems())

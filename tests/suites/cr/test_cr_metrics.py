@@ -11,7 +11,8 @@ import pytest
 
 from evaltools import evaluate
 from evaltools.suites.cr.suite import metrics
-from tests.suites.cr.cards import gold, output, run, tup, write
+from tests.files import write_lines
+from tests.suites.cr.cards import gold, output, run, tup
 
 A, B, C = tup("본품#품질", "향"), tup("본품#일반", "색"), tup("브랜드#품질", "이름", "negative")
 WRONG = tup("본품#품질", "향", "negative")
@@ -172,7 +173,7 @@ def test_stored_stage_delta_that_disagrees_is_counted(tmp_path: Path) -> None:
         }
 
     r = evaluate(
-        "cr", write(tmp_path / "r" / "scorecards.jsonl", [card("a", True), card("b", False)])
+        "cr", write_lines(tmp_path / "r" / "scorecards.jsonl", [card("a", True), card("b", False)])
     )
     assert r.value("stage_delta_mismatch_n") == 1
 
@@ -234,7 +235,7 @@ def test_risks_left_and_cleared(tmp_path: Path) -> None:
         card("unsupported", ("stage1", []), grounded=[False]),
         card("none", grounded=[]),
     ]
-    r = evaluate("cr", write(tmp_path / "r" / "scorecards.jsonl", cards))
+    r = evaluate("cr", write_lines(tmp_path / "r" / "scorecards.jsonl", cards))
     assert r.value("validator_clear_rate") == r.value("risk_resolution_rate") == 1 / 2
     assert r.value("validator_residual_risk_rate") == 1 / 4
     assert r.value("negation_contrast_failure_rate") == 1 / 4

@@ -15,7 +15,8 @@ from evaltools.core.json_files import shards
 from evaltools.core.resampling import Resampling
 from evaltools.core.workers import Workers
 from evaltools.suites.cr import score as scoring
-from tests.suites.cr.cards import gold, output, run, tup, write
+from tests.files import write_lines
+from tests.suites.cr.cards import gold, output, run, tup
 
 QUICK = Resampling(n_resamples=100)
 
@@ -34,7 +35,7 @@ def test_jobs_and_the_size_of_shards_do_not_show(
 ) -> None:
     cards = [card(f"s{i}") for i in range(60)]
     cards[7]["meta"]["split"] = "train"  # a column that is null in all other shards
-    path = write(tmp_path / "r" / "scorecards.jsonl", cards)
+    path = write_lines(tmp_path / "r" / "scorecards.jsonl", cards)
     path.write_bytes(path.read_bytes() + b"[]\n\n" + json.dumps(card("s3")).encode() + b"\n")
     monkeypatch.setattr(scoring, "SHARD_BYTES", 5_000)
     assert len(shards(path, -(-path.stat().st_size // scoring.SHARD_BYTES))) > 2
@@ -67,7 +68,7 @@ def test_scorecards_of_outputs_are_the_same_whatever_the_shards(
     ids = [f"s{i}" for i in range(20)]
     rows = [output(i, final=[tup("a#b", "향")], gold_tuples=[tup("a#b", "색")]) for i in ids]
     folder = run(tmp_path / "r", [*rows, output("s3"), {**output("odd"), "unused": float("nan")}])
-    write(folder / "gold.jsonl", [gold(i, tup("a#b", "향", label=None)) for i in ids[::2]])
+    write_lines(folder / "gold.jsonl", [gold(i, tup("a#b", "향", label=None)) for i in ids[::2]])
     monkeypatch.setattr(scoring, "SHARD_BYTES", 1500)
     result = evaluate(
         "cr", folder, out=tmp_path / "o", resampling=QUICK, on_error="skip", workers=Workers(jobs)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
+
+from tests.files import write_lines
 
 PROFILE = {
     "risk_level_gt": "稳健",
@@ -64,9 +65,4 @@ def dialog(
 
 
 def write(folder: Path, *dialogs: dict[str, Any], name: str = "dialog_trace.jsonl") -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / name
-    path.write_text(
-        "".join(json.dumps(d, ensure_ascii=False) + "\n" for d in dialogs), encoding="utf-8"
-    )
-    return path
+    return write_lines(folder / name, dialogs)

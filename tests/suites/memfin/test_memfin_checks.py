@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import evaltools as et
-from evaltools.core.check import Check
+from tests.suites.checks import found
 
 from .memfin_traces import dialog, turn, write
 
@@ -24,10 +24,6 @@ def scored(folder: Path, replies: list[str], **parts: Any) -> et.Run:
     ]
     trace = write(folder, *(dialog(f"d{i}", [t], raw_turns=None) for i, t in enumerate(turns)))
     return et.evaluate("memfin", trace, n_resamples=100)
-
-
-def found(run: et.Run, code: str) -> Check | None:
-    return next((c for c in run.checks if c.code == code), None)
 
 
 def echo(n: int) -> list[str]:

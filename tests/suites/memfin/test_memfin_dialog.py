@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import evaltools as et
+from tests.files import read_lines
 from tests.suites.memfin.memfin_traces import dialog, turn
 
 QUICK = et.Resampling(n_resamples=100)
@@ -22,7 +23,7 @@ def test_the_rows_are_those_of_turn_eval(name: str, ignore: bool, tmp_path: Path
     rows = []
     for line in trace.read_text(encoding="utf-8").splitlines():
         rows += et.memfin.score_dialog(json.loads(line), ignore_memory_keys=ignore)
-    assert rows == [json.loads(line) for line in stored.read_text(encoding="utf-8").splitlines()]
+    assert rows == read_lines(stored)
     assert len(rows) > 20
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from evaltools import evaluate
+from tests.files import read_lines
 
 pytestmark = pytest.mark.reference
 
@@ -27,10 +28,6 @@ def run(
     result = evaluate("memfin", stored, out=out)
     ours = out / "results" / request.param
     return {"stored": stored, "ours": ours, "result": result}
-
-
-def rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def test_summary(run: dict[str, Any]) -> None:
@@ -64,7 +61,10 @@ def test_summary(run: dict[str, Any]) -> None:
 
 
 def test_turn_eval(run: dict[str, Any]) -> None:
-    stored, ours = rows(run["stored"] / "turn_eval.jsonl"), rows(run["ours"] / "turn_eval.jsonl")
+    stored, ours = (
+        read_lines(run["stored"] / "turn_eval.jsonl"),
+        read_lines(run["ours"] / "turn_eval.jsonl"),
+    )
     assert [(r["dialog_id"], r["turn_pair_id"]) for r in ours] == [
         (r["dialog_id"], r["turn_pair_id"]) for r in stored
     ]

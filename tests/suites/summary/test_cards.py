@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from evaltools.suites.summary.artifacts import cases_frame
 from evaltools.suites.summary.cards import sample_view
 from evaltools.suites.summary.judge import questions
 from evaltools.suites.summary.reasons import in_short
+from tests.files import write_lines
 
 CONTEXT = (
     "골절 진단비는 30만 원입니다. 가입 후 90일은 면책기간이고, 자기부담금은 2만 원이에요. "
@@ -35,7 +35,7 @@ def run(tmp_path: Path, cases: list[dict[str, Any]], tags: list[str], **metadata
         for case in cases
     ]
     path = tmp_path / "cases.jsonl"
-    path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    write_lines(path, rows)
     return et.evaluate("summary", path)
 
 

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Iterator
 from functools import cache
@@ -20,18 +19,15 @@ from evaltools.suites.summary.rules import load_rules
 from evaltools.suites.summary.schema import Case
 from evaltools.suites.summary.scoring import score_case
 from evaltools.suites.summary.states import JUDGED, metric_state
+from tests.files import read_lines
 
 DATA = Path(__file__).parents[2] / "data"
 RULES = load_rules("ko-insurance")
 ACCURACY, RISK, DEFINITIVE, FOLLOWUP = JUDGED
 
 
-def lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8-sig").splitlines()]
-
-
 def of_file(name: str) -> list[dict[str, Any]]:
-    return lines(DATA / f"summary_{name}.jsonl")
+    return read_lines(DATA / f"summary_{name}.jsonl")
 
 
 @cache
@@ -142,7 +138,7 @@ def test_what_tells_an_item_covers_its_tag_and_what_only_names_it_does_not() -> 
 def test_reference_sets(reference: Path, name: str) -> None:
     """In range .94, wrong ones noticed .90 (.80 of the set that no rule was written for), right ones stopped .06."""
     in_range, kept, noticed = [], [], []
-    for case in lines(reference / "summary" / f"{name}.jsonl"):
+    for case in read_lines(reference / "summary" / f"{name}.jsonl"):
         limits = band(case)
         if limits is None or limits == (0.5, 0.5):
             continue
@@ -164,6 +160,6 @@ def test_reference_sets(reference: Path, name: str) -> None:
 
 @pytest.mark.reference
 def test_right_scores_of_an_earlier_tool_are_kept_and_wrong_ones_mended(reference: Path) -> None:
-    cases = lines(reference / "summary" / "cases.jsonl")
+    cases = read_lines(reference / "summary" / "cases.jsonl")
     for judgement, floor in (("right", 0.97), ("wrong", 0.90)):
         assert share(in_band(case) for case in cases if case["judgement"] == judgement) >= floor

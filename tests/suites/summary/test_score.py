@@ -20,6 +20,7 @@ from evaltools.suites.summary.schema import Case
 from evaltools.suites.summary.scoring import Score, score_case
 from evaltools.suites.summary.states import verdicts
 from evaltools.suites.summary.units import finish, score_cases
+from tests.files import write_lines
 
 OPTIONS = SummaryOptions()
 RULES = rules_in_force(OPTIONS)
@@ -168,7 +169,7 @@ def test_averages_over_all_and_over_measured_cases(tmp_path: Path) -> None:
         {"id": "d", "answer": "안내", "contexts": []},  # 0.0, not measured
     ]
     path = tmp_path / "four.jsonl"
-    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    write_lines(path, lines)
     r = evaluate("summary", path)
     assert r.value("summary_accuracy") == pytest.approx((1 + 0 + 0.5 + 0) / 4)
     assert r.value("summary_accuracy_measured") == pytest.approx(1 / 2)

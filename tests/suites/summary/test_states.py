@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import pytest
 
 import evaltools as et
 from evaltools.suites.summary.states import metric_state
+from tests.files import write_lines
 
 SOURCE = "암 진단비는 3,000만원입니다. 면책기간은 90일입니다."
 
@@ -17,7 +17,7 @@ SOURCE = "암 진단비는 3,000만원입니다. 면책기간은 90일입니다.
 def run(tmp_path: Path, cases: list[dict[str, Any]]) -> Any:
     path = tmp_path / "cases.jsonl"
     rows = [{"contexts": [SOURCE], "summary_tags": [], **case} for case in cases]
-    path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    write_lines(path, rows)
     return et.evaluate("summary", path, n_resamples=100)
 
 

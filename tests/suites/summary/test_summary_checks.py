@@ -10,8 +10,9 @@ import pandas as pd
 import pytest
 
 import evaltools as et
-from evaltools.core.check import Check
 from tests.app.calling import call
+from tests.files import write_lines
+from tests.suites.checks import found
 
 CONTEXT = "보험금은 500만원이며 면책 기간은 90일입니다."
 GOOD = {
@@ -33,14 +34,8 @@ def scored(path: Path, *cases: dict[str, Any], **how: Any) -> et.Run:
         }
         for i, c in enumerate(cases)
     ]
-    path.write_text(
-        "".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows), encoding="utf-8"
-    )
+    write_lines(path, rows)
     return et.evaluate("summary", path, **how)
-
-
-def found(run: et.Run, code: str) -> Check | None:
-    return next((c for c in run.checks if c.code == code), None)
 
 
 CODES = (
@@ -134,7 +129,7 @@ def test_the_verdicts_stand_in_metrics_json_and_the_terminal_with_what_they_rest
         for k, v in scores.items()
     ]
     path = tmp_path / "two.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    write_lines(path, lines)
     said = call("score", "summary", path, "-o", tmp_path, "--n-resamples", "100").stdout
     stored = json.loads((tmp_path / "results/two/metrics.json").read_text(encoding="utf-8"))
     cases, first, *rest = stored["verdicts"]

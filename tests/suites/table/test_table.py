@@ -11,6 +11,7 @@ import pytest
 
 import evaltools as et
 from tests.app.calling import QUICK, call, without_pages
+from tests.files import write_lines
 
 from .tables import FEW, KINDS, ROW, ROWS, grid, put
 
@@ -249,7 +250,7 @@ def test_errors_are_counted_by_their_cause(tmp_path: Path) -> None:
     rows = [{"id": i, "metric": "acc", "value": 1} for i in range(10)]
     rows += [{"id": i, "metric": "acc", "value": None, "error": "429"} for i in range(10, 14)]
     path = tmp_path / "scores.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_lines(path, rows)
     run = et.evaluate("table", path)
     (check,) = [check for check in run.checks if check.code == "errored-rows"]
     assert (check.n, check.of) == (4, 14) and "429 (4)" in check.message
@@ -264,7 +265,7 @@ def test_a_system_without_a_row_of_a_metric_lacks_it(tmp_path: Path) -> None:
         for i in range(3)
     ]
     path = tmp_path / "s.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_lines(path, rows)
     run = et.evaluate("table", path, name="b_s", resampling=FEW)
     assert run["tone"]["n_units"] == 0 and run["acc"]["n_units"] == 3
 

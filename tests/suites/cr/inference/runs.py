@@ -9,6 +9,7 @@ from typing import Any
 from evaltools.core.errors import Problems
 from evaltools.suites.cr.inference.plan import plan
 from evaltools.suites.cr.inference.run import run
+from tests.files import read_lines, write_lines
 from tests.model_server import Answer, Seen
 
 TEXTS = [
@@ -27,9 +28,7 @@ def write(folder: Path, url: str, texts: list[Any] = TEXTS, model: str = "", **t
     """A config and its data in a folder."""
     tuples = lambda gold: [{"aspect_ref": r, "aspect_term": t, "polarity": p} for r, t, p in gold]  # noqa: E731
     rows = [{"id": i, "text": t, "gold_tuples": tuples(g)} for i, t, g in texts]
-    (folder / "data.jsonl").write_text(
-        "".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows)
-    )
+    write_lines(folder / "data.jsonl", rows)
     fields = {"run_id": "exp", "conditions": ["m0"], "seeds": [1], **top}
     sections = {k: v for k, v in fields.items() if isinstance(v, dict)}
     lines = [f"{k} = {json.dumps(v)}" for k, v in fields.items() if k not in sections]
@@ -102,7 +101,7 @@ def work(
 
 
 def rows(folder: Path, name: str = "outputs.jsonl") -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / name).read_text(encoding="utf-8").splitlines()]
+    return read_lines(folder / name)
 
 
 def timeless(found: list[dict[str, Any]]) -> list[dict[str, Any]]:

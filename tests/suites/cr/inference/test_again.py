@@ -19,6 +19,7 @@ from evaltools.llm import client as llm
 from evaltools.report.evaluate import evaluate
 from tests.app.calling import call
 from tests.app.processes import until
+from tests.files import contents
 from tests.model_server import Answer, ModelServer, Seen, refuses, says
 
 from .runs import TEXTS, data_of, rows, sensible, timeless, work, write
@@ -143,10 +144,6 @@ def test_a_run_of_which_every_row_failed_ends_with_status_4_and_the_commonest_re
     assert all(row["flags"]["generate_failed"] for row in rows(folder))
 
 
-def contents(folder: Path) -> dict[str, bytes]:
-    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
 def test_a_run_that_is_made_again_keeps_its_scores_and_never_takes_away_a_file_of_the_users(
     tmp_path: Path,
 ) -> None:
@@ -155,7 +152,7 @@ def test_a_run_that_is_made_again_keeps_its_scores_and_never_takes_away_a_file_o
         ((folder, *_),) = work(config, tmp_path / "out")
         evaluate("cr", folder, out=tmp_path / "out", n_resamples=100)
         before = contents(folder)
-        assert str(folder / "metrics.json") in before
+        assert "metrics.json" in before
         work(config, tmp_path / "out")
         assert contents(folder) == before
         n = len(server.seen)

@@ -1,0 +1,27 @@
+"""What tests do with files: folders compared by their contents, records written and read as lines of JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """The bytes of every file of a folder, by its path in the folder."""
+    paths = [path for path in folder.rglob("*") if path.is_file()]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+
+
+def read_lines(path: Path) -> list[Any]:
+    """The record of every line."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8-sig").splitlines()]
+
+
+def write_lines(path: Path, records: Iterable[Any]) -> Path:
+    """A file with a line a record, in a folder that need not be there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = [json.dumps(record, ensure_ascii=False) + "\n" for record in records]
+    path.write_text("".join(lines), encoding="utf-8")
+    return path
