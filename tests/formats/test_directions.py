@@ -173,21 +173,6 @@ def test_directions_and_order_of_inspect(tmp_path: Path) -> None:
     assert run.primary == "solved" and run["steps"]["better"] == "none"
 
 
-def test_what_describes_a_sample_becomes_columns_of_the_units(tmp_path: Path) -> None:
-    described = {
-        **sample(1, 1, "C"),
-        "output": {"completion": "A, surely"},
-        "metadata": {"topic": "law", "id": 7, "tags": ["x", "y"], "nested": {"a": 1}},
-    }
-    log = {**INSPECT, "samples": [described, sample(2, 1, "I")]}
-    written(tmp_path, "inspect", put(tmp_path, "inspect", log))
-    units = et.evaluate("table", tmp_path / "scores.jsonl").units
-    first = units.set_index("id").loc["1"]
-    assert (first["text"], first["output"], first["target"]) == ("question 1", "A, surely", "A")
-    assert (first["topic"], first["its_id"], first["tags"]) == ("law", 7, "x; y")
-    assert "nested" not in units
-
-
 # epochs of two samples, and what Inspect's own reducer gives of each
 EPOCHS = {1: ["I", "C", "C"], 2: ["I", "P", "I"]}
 

@@ -14,8 +14,7 @@ import evaltools as et
 from evaltools.formats import inspect_logs
 
 from ..app.calling import call
-
-FILES = Path(__file__).parents[1] / "data" / "formats"
+from .tools import FILES
 
 
 def run_of(folder: Path, form: str, file: Path) -> et.Run:

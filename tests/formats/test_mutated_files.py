@@ -14,8 +14,7 @@ from evaltools.core.errors import InputError, Problems
 from evaltools.formats.convert import FORMATS, convert
 
 from .datasets import ACOS, ASQP, ASTE, NIKL, SEMEVAL14, SEMEVAL16
-
-FILES = Path(__file__).parents[1] / "data" / "formats"
+from .tools import FILES
 
 WRITTEN_BY_TOOLS = {
     "inspect": "inspect/sums.eval",

@@ -6,7 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tests.files import read_lines
+
 NAN = float("nan")
+
+FILES = Path(__file__).parents[1] / "data" / "formats"
+"""What the tools themselves wrote in their current versions."""
 
 
 def sample(
@@ -103,51 +108,8 @@ PROMPTFOO = {
 }
 
 
-def measured(
-    name: str, score: float | None, success: bool | None, error: str | None = None
-) -> dict[str, Any]:
-    return {
-        "name": name,
-        "threshold": 0.5,
-        "score": score,
-        "success": success,
-        "reason": "",
-        "error": error,
-    }
-
-
-DEEPEVAL = {
-    "testCases": [
-        {"name": "case_0", "input": "a", "metricsData": [measured("Faithfulness", 0.9, True)]},
-        {"name": "case_1", "input": "b", "metricsData": [measured("Faithfulness", 0.2, False)]},
-        {"input": "c", "metricsData": [measured("Faithfulness", None, None, "no key")]},
-    ]
-}
-
-
-RAGAS = [
-    {
-        "user_input": "q1",
-        "response": "42",
-        "retrieved_contexts": ["c"],
-        "faithfulness": 0.5,
-        "note": "x",
-    },
-    {
-        "user_input": "q2",
-        "response": "no",
-        "retrieved_contexts": [],
-        "faithfulness": NAN,
-        "correct": 1,
-    },
-    {
-        "user_input": "q3",
-        "response": "no",
-        "retrieved_contexts": [],
-        "faithfulness": 1.0,
-        "correct": 0,
-    },
-]
+DEEPEVAL = json.loads((FILES / "deepeval/latest_run_full.json").read_bytes())
+RAGAS = read_lines(FILES / "ragas/rows.jsonl")
 
 
 CONTENT: dict[str, Any] = {

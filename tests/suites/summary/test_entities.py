@@ -152,58 +152,6 @@ def test_a_unit_is_read_before_any_particle() -> None:
     assert wrong == []
 
 
-def test_one_month_is_neither_january_nor_thirty_days() -> None:
-    assert keys("1개월") == {"duration:month:1"}
-    assert keys("1월") == {"date::--01"}
-    assert keys("30일") == {"duration:day:30"}
-
-
-def test_a_month_and_day_that_may_be_a_share_are_no_date() -> None:
-    assert keys("12/25") == {"date::--12-25"}
-    assert keys("1/10") == keys("2/5") == set()
-    assert keys("2/6") == {"date::--02-06"}
-    assert keys("2/5까지") == {"date::--02-05"}
-
-
-def test_scales_of_a_range_and_of_english_amounts() -> None:
-    assert keys("2~3천만원") == keys("2, 3천만원") == {"amount:KRW:20000000", "amount:KRW:30000000"}
-    assert keys("20~50만원") == {"amount:KRW:200000", "amount:KRW:500000"}
-    assert keys("$100k") == {"amount:USD:100000"}
-    assert keys("100k") == keys("100 m") == set(), (
-        "k and m are scales behind the sign of a currency only"
-    )
-    assert keys("5 million won") == {"amount:KRW:5000000"}
-
-
-def test_a_part_of_a_date_that_is_not_named_is_left_out() -> None:
-    assert keys("2026년에 개정") == {"date::2026"}
-    assert keys("2026년 3월") == {"date::2026-03"}
-    assert keys("3월 5일") == {"date::--03-05"}
-    assert {e.key for e in EXTRACTOR.entities("2026년에 개정")} == {
-        "date::2026"
-    }  # and is none by support either
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "조건",
-        "만일",
-        "이주",
-        "사건",
-        "일반",
-        "천만에",
-        "수백만원",
-        "몇십만원",
-        "무조건",
-        "진단서류",
-        "2월 30월",
-    ],
-)
-def test_words_that_are_no_figures(text: str) -> None:
-    assert not [e for e in stated(text) if e.kind in ("amount", "percent", "count", "age")]
-
-
 def test_positions_point_into_the_text_as_it_was_given() -> None:
     text = unicodedata.normalize("NFD", "면책 ９０일, 자기부담 ２０％") + " \u200b3,000만원"
     found = {e.key: e for e in stated(text)}

@@ -55,13 +55,10 @@ def test_seed_holds_the_literal_lists_of_section_7() -> None:
     [
         # plain substring, with the faults that it has
         ("summary_non_definitive", "무조건 지급되는 것은 아닙니다.", [], 0.0),
-        ("summary_non_definitive", "손해율이 1100%", [], 0.0),
         ("summary_non_definitive", "치료비를 １００％ 지급", [], 1.0),
         ("summary_risk_coverage", "Coverage is unlimited.", ["limit"], 1.0),
-        ("summary_risk_coverage", "진단서 제출", ["condition"], 1.0),
         ("summary_risk_coverage", "자기 부담 20%", ["deductible"], 0.0),
         ("summary_needs_followup", "추가 확인 불필요", ["needs_followup"], 1.0),
-        ("summary_needs_followup", "확인이 필요합니다", ["needs_followup"], 0.0),
     ],
 )
 def test_seed_finds_plain_text(metric: str, answer: str, tags: list[str], expected: float) -> None:
@@ -83,7 +80,6 @@ def test_the_hash_covers_content_not_layout(tmp_path: Path) -> None:
     [
         ({"thresholds": {"summary_acuracy": 0.9}}, "thresholds: expected one for each of summary_"),
         ({"fold": "yes"}, "fold: Input should be a valid boolean"),
-        ({"colour": 1}, "colour: Extra inputs"),
         ({"name": "Ä"}, "name: String should match pattern"),
         (
             {"tags": {"Limit!": {"phrases": []}}},
@@ -93,13 +89,10 @@ def test_the_hash_covers_content_not_layout(tmp_path: Path) -> None:
         ({"tags": {"needs_followup": {"phrases": ["a"]}}}, "stand under `followup`"),
         ({"followup": {"phrases": ["a"], "let_off": ["nope"]}}, "let_off: none is named 'nope'"),
         ({"followup": {"phrases": ["(a"]}}, "'(a': a '(', ')' or '|' that is no part"),
-        ({"followup": {"phrases": ["a)"]}}, "'a)': a '(', ')' or '|' that is no part"),
         ({"followup": {"phrases": ["(a|)"]}}, "always there"),
         ({"followup": {"phrases": ["가…나…다…라…마"]}}, "at most 3 of the sign …"),
         ({"followup": {"phrases": ["{nobody} 확인"]}}, "no words named 'nobody'"),
         ({"followup": {"phrases": ["합^ 확인"]}}, "without a final consonant, not '합'"),
-        ({"extends": "none"}, "extends: expected one of ko-insurance, seed"),
-        ({"schema_version": 2}, "schema_version: Input should be 1"),
         (
             {
                 "units": [
