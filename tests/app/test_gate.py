@@ -14,7 +14,7 @@ import pytest
 import evaltools as et
 from evaltools.core.plugins import load_suite_file
 from evaltools.report.make_study import study
-from tests.files import write_lines
+from tests.files import contents, write_lines
 
 from ..report.synthetic import HOSTILE
 from .calling import QUICK, call
@@ -209,10 +209,10 @@ def test_hostile_names_stay_text(tmp_path: Path, text: str) -> None:
 
 def test_a_result_is_never_written_over(results: Path) -> None:
     result = results / "base"
-    before = {path: path.read_bytes() for path in result.iterdir()}
+    before = contents(result)
     gate = ("gate", result, "--min", "accuracy=0", "--junit", result / "metrics.json")
     assert "is an input" in call(*gate, status=2).output
-    assert {path: path.read_bytes() for path in result.iterdir()} == before
+    assert contents(result) == before
 
 
 # --- what vouches for a result

@@ -16,7 +16,8 @@ from pydantic import BaseModel
 
 import evaltools as et
 from evaltools.core.files import example
-from tests.app.calling import QUICK, call, written
+from tests.app.calling import QUICK, call
+from tests.files import contents
 
 NAME = "no_memory__seed1_proposed"
 OTHER = "no_memory__seed2_proposed"
@@ -33,10 +34,6 @@ def here(tmp_path: Path) -> Iterator[Path]:
 
 
 RESULT = Path("out/results") / NAME
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {name: (folder / name).read_bytes() for name in written(folder)}
 
 
 def untimed(folder: Path) -> dict[str, bytes]:
@@ -113,7 +110,7 @@ def test_an_input_is_never_inside_of_what_is_replaced(here: Path) -> None:
     place = here / "own/results/run"
     shutil.copytree(example(f"cr/{NAME}"), place)
     (here / "link").symlink_to(place)
-    before = {p: p.read_bytes() for p in here.rglob("*") if p.is_file()}
+    before = contents(here)
     for run in (place, here / "link"):
         done = call(
             "score", "cr", run, "--name", "run", "-o", "own", "-q", *QUICK, "--fresh", status=2
@@ -122,7 +119,7 @@ def test_an_input_is_never_inside_of_what_is_replaced(here: Path) -> None:
             "is an input and lies in own/results/run, which would be replaced; give another --out"
             in done.stderr
         )
-    assert {p: p.read_bytes() for p in here.rglob("*") if p.is_file()} == before
+    assert contents(here) == before
 
 
 SCORE = """

@@ -57,21 +57,6 @@ def test_options_that_a_suite_has_not_or_does_not_take() -> None:
         et.evaluate("cr", run, protocol="cr_v3")
 
 
-def test_no_metric_that_is_blocked_leads() -> None:
-    suite = get_suite("memfin")
-    options = suite.options()
-    nothing: frozenset[str] = frozenset()
-    usual = suite.headline_names(options, nothing)
-    assert suite.primary_name(options, nothing) == "m2_profile_score"
-    blocked = frozenset({"m2_profile_score", "m3_risk_coverage"})
-    assert suite.headline_names(options, blocked) == tuple(n for n in usual if n not in blocked)
-    assert suite.primary_name(options, blocked) == "m4_compliance_label_acc"
-    # what is taken away before it does not move the primary metric
-    assert suite.primary_name(options, frozenset({usual[0]})) == "m2_profile_score"
-    assert suite.primary_name(options, frozenset(usual[1:])) == usual[0]
-    assert suite.primary_name(options, frozenset(usual)) == ""
-
-
 class Graded(BaseModel):
     id: str
     line: int

@@ -13,6 +13,7 @@ import pytest
 from evaltools.core.errors import InputError, Problems
 from evaltools.formats.convert import FORMATS, convert
 
+from ..test_fuzz import mutated
 from .datasets import ACOS, ASQP, ASTE, NIKL, SEMEVAL14, SEMEVAL16
 from .tools import FILES
 
@@ -35,8 +36,6 @@ TEXTS = {
 
 VALUES = (None, True, -1, 1e308, float("nan"), 10**400, "", "x", "\ud800", [], [[1]], {"": []})
 
-INSERTED = (b"[" * 400, b"{", b'"', b"\n", b"\xff\xfe", b"####", b"\t", b"1e999", b"\\ud800", b"\0")
-
 
 def mutated_value(value: Any, source: random.Random) -> Any:
     """A JSON value of which one part is another."""
@@ -47,19 +46,6 @@ def mutated_value(value: Any, source: random.Random) -> Any:
         index = source.randrange(len(value))
         return [*value[:index], mutated_value(value[index], source), *value[index + 1 :]]
     return source.choice(VALUES)
-
-
-def mutated_bytes(content: bytes, source: random.Random) -> bytes:
-    """Cut, overwritten, doubled in part, or with something inserted."""
-    start, end = sorted(source.randrange(len(content)) for _ in range(2))
-    kind = source.randrange(4)
-    if kind == 0:
-        return content[:end]
-    if kind == 1:
-        return content[:start] + content[end:]
-    if kind == 2:
-        return content[:end] + content[start:]
-    return content[:start] + source.choice(INSERTED) + content[start:]
 
 
 def mutated_files(form: str, suffix: str, content: bytes, n: int) -> Iterator[bytes]:
@@ -74,7 +60,7 @@ def mutated_files(form: str, suffix: str, content: bytes, n: int) -> Iterator[by
             lines[index] = json.dumps(mutated_value(json.loads(lines[index]), source))
             yield "\n".join(lines).encode()
         else:
-            yield mutated_bytes(content, source)
+            yield mutated(content, source)
 
 
 def is_read(form: str, path: Path) -> bool:

@@ -227,7 +227,3 @@ def test_what_no_run_has_is_named(run: et.Run) -> None:
     for part in (lambda units: units, run.units["n"] > 0, [1, 2]):
         with pytest.raises(et.UsageError, match="expected rows of the units"):
             run.where(part)  # type: ignore[arg-type]
-    with pytest.raises(et.UsageError, match="name: expected a text, got 5"):
-        et.evaluate("cr", "example:cr/with_memory__seed1_proposed", name=5)  # type: ignore[arg-type]
-    with pytest.raises(et.UsageError, match="metrics: expected a Python file, got 5"):
-        et.evaluate("cr", "example:cr/with_memory__seed1_proposed", metrics=5)  # type: ignore[arg-type]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from evaltools.core.metric import Difference, Mean, Metric
-from evaltools.report.first_screen import with_axes
 from evaltools.report.page import macros
 
 
@@ -21,30 +19,3 @@ def test_places_are_percent_of_the_line() -> None:
     assert "et-few" in strip(0.5, (0, 1), n_units=9) and "et-few" not in html
     assert 'style="--value:75.0%;--zero:50.0%"' in strip(0.5, (-1, 1))
     assert not strip(None, (0, 1)).strip() and not strip(float("nan"), (0, 1)).strip()
-
-
-def test_metrics_of_the_same_limits_share_an_axis_and_so_do_their_changes() -> None:
-    columns = {"numerator": "x", "denominator": "n", "better": "higher"}
-    f1, f2 = (Metric(name=name, proportion=True, **columns) for name in ("f1", "f2"))
-    metrics = [
-        f1,
-        f2,
-        Metric(name="ms", **columns),
-        Mean(name="mean", of=("f1", "f2"), better="higher"),
-        Difference(name="change", minuend="f2", subtrahend="f1", better="higher"),
-    ]
-    rows = [
-        {"metric": m.name, "value": v, "ci_low": None, "ci_high": None}
-        for m in metrics
-        for v in (0.2, 25.0 if m.name == "ms" else 0.3)
-    ]
-    axes = {row["metric"]: row["axis"] for row in with_axes(rows, metrics)}
-    assert axes == {
-        "f1": (0, 1),
-        "f2": (0, 1),
-        "mean": (0, 1),
-        "ms": (0, 30),
-        "change": (-0.3, 0.3),
-    }
-    of_differences = {row["axis"] for row in with_axes(rows, metrics, differences=True)}
-    assert of_differences == {(-0.3, 0.3), (-30, 30)}

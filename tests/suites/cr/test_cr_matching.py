@@ -14,17 +14,14 @@ from hypothesis import strategies as st
 
 import evaltools as et
 from evaltools.suites.cr.schema import TupleRow
-from evaltools.suites.cr.scorecard import stage_delta
 from evaltools.suites.cr.tuples import (
     KEYS,
     POLICIES,
     Match,
     MatchPolicy,
     Side,
-    conflicts,
     match_pairs,
     rank,
-    representatives,
     term_key,
     tuple_f1,
 )
@@ -168,38 +165,6 @@ def test_what_implicit_gold_matches_by_hand() -> None:
     assert other.spurious == {("색", "positive")}
     no_ref = matched("refpol", [t("a#b", "향")], [t("", "향"), t("a#b", "색")], SPEC)
     assert not no_ref.missing and not no_ref.spurious
-
-
-@given(sample, sample, policies)
-def test_a_change_is_one_of_the_plain_sets_of_term_pairs(stage1, final, policy) -> None:
-    by_term = [Side(side, policy).pairs["otepol"] for side in (stage1, final)]
-    delta = stage_delta(*by_term, None, None, reviewed=False)
-    before, after = ({(term_key(x.term, policy), x.polarity) for x in s} for s in (stage1, final))
-    assert delta["changed"] == delta["pairs_changed"] == (before != after)
-    assert (delta["n_s1_pairs"], delta["n_final_pairs"]) == (len(before), len(after))
-
-
-ranked = st.lists(st.tuples(tuples, st.integers(0, 2)), max_size=6)
-
-
-@given(ranked)
-def test_representatives_and_conflicts_as_defined(rows) -> None:
-    ranked = [(r, x) for x, r in rows]
-    aspects = [x.ref for x, _ in rows]
-    # max() gives the first of equals
-    kept = [
-        max((row for row in rows if row[0].ref == ref), key=lambda row: row[1])[0]
-        for ref in dict.fromkeys(aspects)
-    ]
-    assert representatives(ranked, aspects) == kept
-    several, top = [], []
-    for ref in {ref for ref in aspects if ref}:
-        best = max(r for x, r in rows if x.ref == ref)
-        several.append({x.polarity for x, _ in rows if x.ref == ref})
-        top.append({x.polarity for x, r in rows if x.ref == ref and r == best})
-    raw, unsettled = conflicts(ranked, aspects)
-    assert raw == any(len(p) > 1 for p in several)
-    assert unsettled == any(len(p) > 1 for p in top)
 
 
 def test_the_metric_function_takes_any_spelling_of_a_tuple() -> None:

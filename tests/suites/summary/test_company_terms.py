@@ -56,15 +56,6 @@ def test_the_example_of_the_page_does_what_the_page_says(acme: Path, tmp_path: P
     assert units["summary_risk_coverage_state"].tolist() == ["ok", "ok", "fail"]
 
 
-def test_extends_adds(tmp_path: Path) -> None:
-    limit = {"tags": {"limit": {"phrases": ["보장 최고액"]}}}
-    bundled = load_rules("ko-insurance")
-    added = load_rules(written(tmp_path / "a.json", {"extends": "ko-insurance", **limit}))
-    assert added.tags["limit"].phrases == (*bundled.tags["limit"].phrases, "보장 최고액")
-    assert set(added.tags) == set(bundled.tags)
-    assert added.tags["limit"].aliases == bundled.tags["limit"].aliases
-
-
 def test_a_tag_has_its_own_aliases(tmp_path: Path) -> None:
     tags = {"surrender_value": {"phrases": ["해약환급금"], "aliases": ["해지 환급"]}}
     content = {"extends": "ko-insurance", "tags": tags, "required": {"저축": ["해지환급"]}}

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from evaltools.suites.summary.compare import OPPOSITE_PAYMENT
 from evaltools.suites.summary.scoring import score
 from evaltools.suites.summary.states import metric_state
 
@@ -33,7 +32,6 @@ def whys(summary: str, *contexts: str) -> list[str]:
     ("summary", "source"),
     [
         ("가입 연령은 만 26세 미만", "가입 연령은 만 26세 이상입니다."),
-        ("통원 일수는 30일 초과", "통원 일수는 30일 이하입니다."),
         (
             "신규 회원은 만 40세 미만만 신청할 수 있다고 차분히 안내.",
             "신청 자격: 회원, 만 40세 이상. 보험료는 연 30만원.",
@@ -41,7 +39,6 @@ def whys(summary: str, *contexts: str) -> list[str]:
         ("자기부담금은 최대 20만원", "자기부담금은 최소 20만원입니다."),
         ("보험료가 5% 인하됨", "보험료가 5% 인상됩니다."),
         ("진단비 3천만원 지급되지 않음", "진단비 3천만원을 지급합니다."),
-        ("연 4% 이자는 더하지 않음", "늦어지면 연 4% 이자를 더합니다."),
     ],
 )
 def test_the_opposite_of_a_source_is_no_support(summary: str, source: str) -> None:
@@ -56,7 +53,6 @@ def test_the_opposite_of_a_source_is_no_support(summary: str, source: str) -> No
 @pytest.mark.parametrize(
     ("summary", "source"),
     [
-        ("가입 연령은 만 26세 이상", "가입 연령은 만 26세 이상입니다."),
         ("가입 연령은 만 26세부터", "가입 연령은 만 26세 이상입니다."),
         ("자기부담금은 최소 20만원", "자기부담금 20만원 이상입니다."),
         # two opposites are the same again
@@ -85,24 +81,6 @@ def test_a_wrong_figure_stands_beside_that_of_the_source() -> None:
     assert "instead" not in figure
 
 
-@pytest.mark.parametrize(
-    ("right", "wrong", "source"),
-    [
-        ("상대 80, 고객 20", "상대 20, 고객 80", "과실은 상대 80, 고객님 20으로 예상됩니다."),
-        (
-            "5월 8일 접수되었고 5월 1일부터 5월 9일까지 입원함",
-            "5월 9일 접수되었고 5월 1일부터 5월 8일까지 입원함",
-            "5월 8일 접수되었고 보류 중입니다. 고객님은 5월 1일부터 5월 9일까지 입원하셨습니다.",
-        ),
-    ],
-)
-def test_shares_and_days_that_changed_places_are_looked_at(
-    right: str, wrong: str, source: str
-) -> None:
-    assert state(right, source) == "ok"
-    assert state(wrong, source) == "look"
-
-
 def test_values_that_changed_places_are_to_be_looked_at_and_change_no_score() -> None:
     swapped = "입원 일당 1만원, 통원 치료비 3만원"
     found = score(swapped, [RATES])["summary_accuracy"]
@@ -123,62 +101,6 @@ def test_an_item_that_the_source_gives_a_value_cannot_be_denied() -> None:
 def test_the_literal_rules_compare_values_only() -> None:
     found = score("만 26세 미만", ["만 26세 이상"], rules="seed")["summary_accuracy"]
     assert "contradicted" not in found.evidence and "look" not in found.evidence
-
-
-def test_a_reckoned_value_and_one_that_changes_are_of_no_single_item() -> None:
-    source = "일당 3만원. 수술비 50만원. 입원 42일 x 3만원 = 126만원. 보험료 5만원 -> 4만원."
-    assert state("일당 3만원 x 42일 = 126만원", source) == "ok"
-    assert state("보험료 5만원 → 4만원", source) == "ok"
-
-
-@pytest.mark.parametrize(
-    ("summary", "source"),
-    [
-        ("1년 안에 진단되면 500만원 지급", "뇌혈관은 1천만 원이고 1년 안에 걸리면 500."),
-        ("과실 20:80으로 협의 중", "3년 유예. 우리측 20 상대측 80으로 협의 중입니다."),
-    ],
-)
-def test_a_figure_without_its_unit_supports_the_same_figure_with_one(
-    summary: str, source: str
-) -> None:
-    assert state(summary, source) == "ok"
-    assert state(summary.replace("500만", "700만").replace("20:80", "30:70"), source) == "fail"
-
-
-def test_what_is_free_up_to_a_figure_may_be_told_as_none() -> None:
-    assert whys("수수료 없음(연 4회까지)", "수수료는 4회까지 없어요.") == []
-    assert state("가입 시 수수료 없음(연 4회까지)", "수수료는 4회까지 500원") == "fail"
-
-
-def test_what_is_said_at_the_end_of_a_list_is_said_of_all_its_items() -> None:
-    source = "입원일당 3만원입니다. 전문등반, 글라이더 조종 중의 사고는 면책입니다."
-    (denial,) = evidence("입원일당 3만원. 전문등반 중의 사고도 보장함", source)["contradicted"]
-    assert denial["why"] == OPPOSITE_PAYMENT
-    assert state("입원일당 3만원. 전문등반 중의 사고는 면책", source) == "ok"
-
-
-@pytest.mark.parametrize(
-    ("summary", "source"),
-    [
-        ("다섯 번까지 보장, 30만원", "연 4회까지 보장, 30만원"),  # the source counts them, too
-        ("50회까지 보장, 30만원", "30만원을 보장합니다."),  # nobody counts so many himself
-    ],
-)
-def test_a_count_that_is_no_count_of_the_summary_itself_has_no_source(
-    summary: str, source: str
-) -> None:
-    assert evidence(summary, source)["unsupported"]
-
-
-@pytest.mark.parametrize(
-    ("summary", "source"),
-    [
-        ("펀드 수익률 7.4%", "펀드 수익률은 마이너스 7.4퍼센트입니다."),
-        ("적립금 수익률은 3.1%로 안내", "적립금 수익률 -3.1%"),
-    ],
-)
-def test_a_lost_sign_is_contradicted(summary: str, source: str) -> None:
-    assert evidence(summary, source)["contradicted"]
 
 
 def test_of_passages_as_near_the_value_that_is_written_most_alike_is_shown() -> None:

@@ -16,11 +16,9 @@ from evaltools.core.errors import InputError, Problems
 from evaltools.core.files import example
 from evaltools.suites.summary.read import read_cases
 from evaltools.suites.summary.schema import Case, split_tags
+from tests.files import read_lines
 
-CASES: list[dict[str, Any]] = [
-    json.loads(line)
-    for line in example("summary/cases.jsonl").read_text(encoding="utf-8").splitlines()
-]
+CASES: list[dict[str, Any]] = read_lines(example("summary/cases.jsonl"))
 
 
 def flat(record: dict[str, Any], tags: str) -> dict[str, str | None]:
@@ -44,24 +42,12 @@ def flat(record: dict[str, Any], tags: str) -> dict[str, str | None]:
 
 
 def write(path: Path, tags: str = "json") -> Path:
-    rows = [flat(r, tags) for r in CASES]
+    frame = pd.DataFrame([flat(r, tags) for r in CASES])
     if path.suffix == ".csv":
-        with path.open("w", encoding="utf-8-sig", newline="") as f:
-            writer = csv.DictWriter(f, list(rows[0]))
-            writer.writeheader()
-            writer.writerows(rows)
+        frame.to_csv(path, index=False, encoding="utf-8-sig")
     elif path.suffix == ".xlsx":
-        book = openpyxl.Workbook()
-        sheet = book.worksheets[0]
-        sheet.append(list(rows[0]))
-        for row in rows:
-            sheet.append(list(row.values()))
-        for cells in sheet.iter_rows():
-            for c in cells:
-                c.data_type = (
-                    "s" if isinstance(c.value, str) else c.data_type
-                )  # a text that begins with = stays one
-        book.save(path)
+        texts = {"options": {"strings_to_formulas": False}}
+        frame.to_excel(path, index=False, engine="xlsxwriter", engine_kwargs=texts)
     else:
         path.write_text(
             json.dumps({"test_cases": CASES} if tags == "json" else CASES), encoding="utf-8"

@@ -120,10 +120,6 @@ TABLE = [
         ("FLIP", "CONTRAST_CLAUSE"),
     ),
     (
-        [("FLIP", "STRUCTURAL_INCONSISTENT", "mixed"), ("DROP", "y"), ("KEEP", "z")],
-        ("FLIP", "STRUCTURAL_INCONSISTENT"),
-    ),
-    (
         [("FLIP", "x", "negative"), ("DROP", "WEAK_EVIDENCE"), ("KEEP", "z")],
         ("DROP", "WEAK_EVIDENCE"),
     ),
