@@ -150,6 +150,3 @@ def test_task_that_kills_its_workers_fails_alone(cluster: str) -> None:
             assert ended[index].result() == result
         else:
             assert isinstance(ended[index].exception(), WorkFailed)
-
-
-# A scheduler of its own, for what cannot be mended: its one worker is not started again

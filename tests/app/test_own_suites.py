@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tests.files import read_lines
+from tests.files import read_lines, write_lines
 
 from .calling import QUICK, call, said, without_pages, written
 
@@ -30,8 +30,8 @@ def write_labels(path: Path, right: float, seed: int = 0) -> None:
     for i in range(N):
         gold, other = draw.sample(["pos", "neg"], 2)
         pred = gold if draw.random() < right else other
-        lines.append(json.dumps({"id": f"s{i}", "gold": gold, "pred": pred}) + "\n")
-    path.write_text("".join(lines), encoding="utf-8")
+        lines.append({"id": f"s{i}", "gold": gold, "pred": pred})
+    write_lines(path, lines)
 
 
 @pytest.fixture

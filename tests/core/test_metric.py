@@ -46,10 +46,6 @@ def test_a_metric_that_makes_no_sense_is_refused_when_it_is_made(
         make()
 
 
-def test_limits_may_be_a_list_and_open_on_one_side() -> None:
-    assert metric("a", "x", "n", bounds=[0, np.inf]).limits == (0.0, np.inf)
-
-
 def test_doubled_and_unknown_names_are_named() -> None:
     with pytest.raises(ValueError, match=r"doubled metric: \['a'\]"):
         as_ratios([metric("a", "x", "n"), metric("a", "y", "n")])

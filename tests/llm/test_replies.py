@@ -97,7 +97,6 @@ def test_a_reply_is_read_without_its_fences(around: str) -> None:
         ('{"label": "\\ud800"}', "the reply is not valid JSON"),
         ("[" * 100_000, "the reply is not valid JSON"),
         ('{"label": ' + "9" * 5000 + "}", "the reply is not valid JSON"),
-        ("```json", "the reply is not valid JSON"),
         ('```{"label": "x"}', "the reply is not valid JSON"),
         ('{"label": 1}', "the reply does not fit: label: Input should be a valid string"),
         ("[]", "the reply does not fit: reply: Input should be an object"),
@@ -114,7 +113,6 @@ def test_what_is_wrong_with_a_reply_is_a_sentence(content: str, said: str) -> No
         ("http://localhost:8000/v1", True),
         ("https://host", True),
         ("http://[::1]:8000/v1", True),
-        ("ftp://host/v1", False),
         ("localhost:8000", False),
         ("http://host:0/v1", False),
         ("http://user:pw@host/v1", False),
@@ -131,7 +129,7 @@ def test_a_base_url_is_plain(url: str, plain: bool) -> None:
 
 @pytest.mark.parametrize(
     ("tokens", "known"),
-    [("0", 0), ("NaN", None), ("-1", None), ("1e400", None), ('"7"', None), ("true", None)],
+    [("0", 0), ("NaN", None), ("1e400", None), ('"7"', None), ("true", None)],
 )
 def test_usage_that_is_no_sensible_number_is_null(
     tokens: str, known: int | None, tmp_path: Path

@@ -35,10 +35,6 @@ def lines(file: str) -> list[dict[str, Any]]:
     return read_lines(et.example(RUN) / file)
 
 
-def values(run: et.Run) -> dict[str, float | None]:
-    return run.to_dict()
-
-
 @pytest.mark.parametrize(
     "data",
     [SCORES, pa.table(SCORES), SCORES.to_dict("records")],
@@ -71,7 +67,7 @@ def test_data_of_several_runs_are_a_study_and_name_one_for_a_run() -> None:
 def test_rows_and_gold_as_lists_are_the_run_of_the_folder() -> None:
     run = et.evaluate("cr", lines("outputs.jsonl"), gold=lines("gold.jsonl"), n_resamples=100)
     of_folder = et.evaluate("cr", f"example:{RUN}", n_resamples=100)
-    assert values(run) == values(of_folder)
+    assert run.to_dict() == of_folder.to_dict()
     roles = {entry.role: entry.path for entry in run.manifest.inputs}
     assert roles["gold"] == "gold"
 
@@ -81,7 +77,7 @@ def test_a_result_of_data_in_memory_is_kept_and_read_again(tmp_path: Path) -> No
     again = et.evaluate("table", SCORES, out=tmp_path, n_resamples=100)
     assert again.manifest.started == first.manifest.started
     loaded = et.load(tmp_path / "results" / "data")
-    assert values(loaded) == values(first)
+    assert loaded.to_dict() == first.to_dict()
     other = et.evaluate("table", SCORES.head(10), out=tmp_path, n_resamples=100)
     assert other.n_units == et.load(tmp_path / "results" / "data").n_units == 10
     # the data are gone: nothing can be scored again

@@ -160,9 +160,8 @@ def test_tables_of_groups_metrics_and_all(run: et.Run) -> None:
         run.table("nosuch")
 
 
-@pytest.mark.parametrize("suite, example", [("memfin", "plain_llm")])
-def test_memfin_marks_the_words_that_made_a_turn_fail(suite: str, example: str) -> None:
-    run = et.evaluate(suite, f"example:{suite}/{example}", resampling=FAST)
+def test_memfin_marks_the_words_that_made_a_turn_fail() -> None:
+    run = et.evaluate("memfin", "example:memfin/plain_llm", resampling=FAST)
     assert (
         '<mark class="et-bad" title="forbidden 稳赚不赔">稳赚不赔</mark>' in run.samples("m4").html
     )

@@ -68,7 +68,6 @@ REF, OTHER = "본품#품질", "본품#일반"
             "refpol",
             [f"{REF} 향: good positive", f"{REF} 향: bad negative"],
         ),
-        ([(REF, "향", POSITIVE)], [], "refpol", [f"{REF} 향: missing positive"]),
         # another term, which the key passes over, and another ref, which it does not
         (
             [(REF, "향", POSITIVE)],
@@ -81,12 +80,6 @@ REF, OTHER = "본품#품질", "본품#일반"
             [(OTHER, "향", POSITIVE)],
             "refpol",
             [f"{REF} 향: missing positive", f"{OTHER} 향: bad positive"],
-        ),
-        (
-            [(REF, "향", POSITIVE)],
-            [("", "향", POSITIVE)],
-            "otepol",
-            [f"{REF} 향: good positive 향"],
         ),
         # an implicit tuple takes any of its polarity by term
         (

@@ -69,8 +69,6 @@ def test_every_format_gives_the_same_scores(tmp_path: Path, name: str, tags: str
     [
         (None, []),
         ("", []),
-        ("  ", []),
-        ("exclusion", ["exclusion"]),
         (" Exclusion , LIMIT|waiting-period", ["exclusion", "limit", "waiting_period"]),
         ('["exclusion", "limit", null, " "]', ["exclusion", "limit"]),
         ("[]", []),

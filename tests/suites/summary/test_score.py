@@ -94,7 +94,6 @@ def test_not_measured_keeps_the_number_of_the_source_document(
         ("안내", ["needs_followup"], 0.0),
         ("추가 확인 필요", [], 0.0),
         ("안내", [], 1.0),
-        ("안내", ["no such tag"], 1.0),
     ],
 )
 def test_a_case_that_gives_tags_says_whether_a_follow_up_is_due(

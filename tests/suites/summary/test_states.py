@@ -61,12 +61,3 @@ def test_one_invented_figure_among_ten_is_looked_at() -> None:
     assert metric_state("summary_accuracy", invented, **passed) == "look"
     assert metric_state("summary_accuracy", age, **passed) == "look"
     assert metric_state("summary_accuracy", word, **passed) == "ok"
-
-
-def test_a_confident_judge_settles_what_was_open() -> None:
-    evidence = {"contradicted": [{"text": "90일"}], "unread": ["30일"], "look": [{"why": "x"}]}
-    for decided_by, state in (("llm", "ok"), ("blend", "fail"), ("rule", "fail")):
-        found = metric_state(
-            "summary_accuracy", evidence, measured=True, passed=True, decided_by=decided_by
-        )
-        assert found == state

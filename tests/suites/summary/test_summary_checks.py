@@ -81,11 +81,9 @@ def test_a_mean_that_rests_on_imputed_numbers_stands_beside_the_measured_one(
     ("answer", "unread"),
     [
         ("보험금 500만원, 면책 90일, 2026-01-05 접수", []),
-        ("보험금 500만원, 다시 말해 500만원", []),  # every occurrence of a value is read
         ("접수번호 2026-0301-58812, 과실 7:4", ["2026-0301-58812", "7:4"]),
         ("1. 보험금 500만원\n2) 면책 90일\n(3) 접수", []),  # numbers of a list
         ("보험금 412,3OO원", ["412,3OO원"]),
-        ("숫자 없음", []),
         (None, []),
     ],
 )
@@ -150,8 +148,6 @@ def test_the_verdicts_stand_in_metrics_json_and_the_terminal_with_what_they_rest
         ("30만원", "30만원", 0.0),
         ("30만원, 9만원", "30만원", 1.0),
         ("80%", "30만원", 1.0),
-        ("5년", "30만원", 1.0),
-        ("2024년 3월 5일", "30만원", 1.0),
         ("진단서", "30만원", 0.0),  # a document is no figure
         ("30만원 접수번호 4711", "30만원", 0.0),  # a figure that is not read takes no part
         ("", "30만원", None),  # states nothing
