@@ -90,9 +90,10 @@ def _show_estimates(
 
 
 def show_frame(frame: pd.DataFrame, verbose: bool = True) -> None:
-    """Print a frame, its numbers rounded, without empty columns: all of it, or its first rows without `id`."""
-    if not verbose:
-        frame = frame.drop(columns="id", errors="ignore")
+    """Print a frame, its numbers rounded, without empty columns: all of it, with metrics by `id`, or its first rows."""
+    if "id" in frame:
+        ids = frame.pop("id")
+        frame = frame.assign(metric=ids) if verbose else frame
     cells = frame.convert_dtypes().astype(object).map(_text)
     cells = cells.loc[:, (cells != "").any()]
     n_shown = table(list(cells), cells.to_numpy().tolist(), 10**9 if verbose else MOST_LINES)

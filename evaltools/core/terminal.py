@@ -61,7 +61,7 @@ def _table_text(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
             Text(head),
             justify="right" if index else "left",
             overflow="fold",
-            no_wrap=index > 0,
+            no_wrap=index > 0 and head != "verdict",
         )
     for row in rows:
         grid.add_row(*(Text(printable(cell.replace("\u00a0", " "))) for cell in row))

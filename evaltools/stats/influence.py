@@ -145,6 +145,8 @@ class Condition:
             place = f"row {self.ids.index[row] + 1} ({self.ids.name} {self.ids.iloc[row]})"
             raise ValueError(f"{place}: {what}")
         rows[:, np.isnan(rows[:-1]).any(axis=0)] = 0.0
+        num, den = rows[: 2 * len(formula.ratios)].reshape(2, len(formula.ratios), -1)
+        num[(den == 0) & ~formula.is_count[:, None]] = 0.0
         if self._cell is not None:
             n_cells = len(self.frames) * self.n_samples
             rows = np.array([np.bincount(self._cell, row, n_cells) for row in rows])
