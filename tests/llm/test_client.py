@@ -47,18 +47,6 @@ def test_equal_requests_are_sent_once_and_a_second_run_sends_none(tmp_path: Path
         )  # another address
 
 
-def test_a_storm_of_429_and_500_ends_in_answers() -> None:
-    def storm(seen: Seen) -> Sent:
-        if seen.nth <= 8:
-            return refuses(429 if seen.nth % 2 else 503)
-        return label()
-
-    answers, seen = ask(storm, *(body(str(i)) for i in range(6)))
-    assert all(a.reply for a in answers)
-    assert {a.call.attempts for a in answers} == {9}
-    assert len(seen) == 54
-
-
 @pytest.mark.parametrize(
     ("sent", "why"),
     [

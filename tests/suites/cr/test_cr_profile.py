@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from evaltools import InputError, evaluate
+from tests.files import read_lines, write_lines
 from tests.suites.cr.cards import tup
 
 A, B = tup("a#x", "cream"), tup("b#y", "scent")
@@ -34,9 +35,7 @@ ROWS = [
 
 
 def folder(path: Path, rows: list[dict[str, Any]], override: dict[str, Any] | None = None) -> Path:
-    path.mkdir()
-    lines = [json.dumps(r) + "\n" for r in rows]
-    (path / "outputs.jsonl").write_text("".join(lines), encoding="utf-8")
+    write_lines(path / "outputs.jsonl", rows)
     if override is not None:
         name = "override_gate_debug_summary.json"
         (path / name).write_text(json.dumps(override), encoding="utf-8")
@@ -53,16 +52,15 @@ def test_only_rows_of_the_profiles_count(tmp_path: Path) -> None:
     assert old["tuple_f1_s2_refpol"]["value"] == pytest.approx(1 / 2)
     assert "|profile:old|" in old.signature and "profile:" not in everything.signature
     assert old.policy["eval_policy_hash"] != everything.policy["eval_policy_hash"]
-    kept = (tmp_path / "out/results/r/scorecards.jsonl").read_text(encoding="utf-8").splitlines()
-    assert [json.loads(line)["meta"]["text_id"] for line in kept] == ["s1", "s2"]
+    kept = read_lines(tmp_path / "out/results/r/scorecards.jsonl")
+    assert [card["meta"]["text_id"] for card in kept] == ["s1", "s2"]
     assert evaluate("cr", run, profile=["old", "new"])["n"]["value"] == 3
 
 
 def test_problems_of_rows_that_are_left_out_are_not_shown(tmp_path: Path) -> None:
     odd = row("s5", [{**A, "polarity": "great"}], "new")
     run = folder(tmp_path / "r", [*ROWS, odd, {**odd, "gold_tuples": []}])
-    gold = [json.dumps({"uid": f"s{i}", "gold_tuples": [A]}) + "\n" for i in (1, 2, 3, 4)]
-    (run / "gold.jsonl").write_text("".join(gold), encoding="utf-8")
+    write_lines(run / "gold.jsonl", [{"uid": f"s{i}", "gold_tuples": [A]} for i in (1, 2, 3, 4)])
     with pytest.raises(InputError, match="row with this text_id"):
         evaluate("cr", run, profile=["new"])
     assert not evaluate("cr", run, profile=["old"]).manifest.problems

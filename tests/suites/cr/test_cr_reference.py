@@ -16,6 +16,7 @@ from evaltools import evaluate
 from evaltools.core.errors import Problems
 from evaltools.suites.cr.score import write_scorecards
 from tests.conftest import reference_folder
+from tests.files import read_lines, write_lines
 
 RUNS = sorted(p.name for p in (reference_folder() / "cr").glob("*")) or ["(absent)"]
 
@@ -46,12 +47,11 @@ def test_scorecards_made_here_give_the_metrics_of_the_runs_own(
     reference: Path, run: str, tmp_path: Path
 ) -> None:
     folder = reference / "cr" / run
-    gold = tmp_path / "gold.jsonl"
-    with gold.open("w", encoding="utf-8") as f:
-        for line in (folder / "scorecards.jsonl").read_text(encoding="utf-8-sig").splitlines():
-            card = json.loads(line)
-            row = {"uid": card["meta"]["text_id"], "gold_tuples": card["inputs"]["gold_tuples"]}
-            f.write(json.dumps(row, ensure_ascii=False) + "\n")
+    cards = read_lines(folder / "scorecards.jsonl")
+    golds = [
+        {"uid": c["meta"]["text_id"], "gold_tuples": c["inputs"]["gold_tuples"]} for c in cards
+    ]
+    gold = write_lines(tmp_path / "gold.jsonl", golds)
     made = tmp_path / "made" / "scorecards.jsonl"
     n = write_scorecards(folder / "outputs.jsonl", gold, made, Problems())
     own = evaluate("cr", folder).frame

@@ -15,7 +15,7 @@ from evaltools.core.json_files import shards
 from evaltools.core.resampling import Resampling
 from evaltools.core.workers import Workers
 from evaltools.suites.cr import score as scoring
-from tests.files import write_lines
+from tests.files import read_lines, write_lines
 from tests.suites.cr.cards import gold, output, run, tup
 
 QUICK = Resampling(n_resamples=100)
@@ -74,8 +74,7 @@ def test_scorecards_of_outputs_are_the_same_whatever_the_shards(
         "cr", folder, out=tmp_path / "o", resampling=QUICK, on_error="skip", workers=Workers(jobs)
     )
     written = tmp_path / "o" / "results" / "r"
-    lines = (written / "scorecards.jsonl").read_text(encoding="utf-8").splitlines()
-    cards = [json.loads(line) for line in lines]
+    cards = read_lines(written / "scorecards.jsonl")
     assert [c["meta"]["text_id"] for c in cards] == [*ids, "odd"]  # not the second s3
     assert cards[20]["runtime"]["parsed_output"]["unused"] is None
     assert cards[0]["inputs"]["gold_tuples"] == [tup("a#b", "향", label=None)]

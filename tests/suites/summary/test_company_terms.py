@@ -56,14 +56,6 @@ def test_the_example_of_the_page_does_what_the_page_says(acme: Path, tmp_path: P
     assert units["summary_risk_coverage_state"].tolist() == ["ok", "ok", "fail"]
 
 
-def test_a_tag_has_its_own_aliases(tmp_path: Path) -> None:
-    tags = {"surrender_value": {"phrases": ["해약환급금"], "aliases": ["해지 환급"]}}
-    content = {"extends": "ko-insurance", "tags": tags, "required": {"저축": ["해지환급"]}}
-    rules = load_rules(written(tmp_path / "a.json", content))
-    assert rules.tag_of("해지 환급") == "surrender_value"
-    assert rules.expected_tags([], "저축") == ["surrender_value"]
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
