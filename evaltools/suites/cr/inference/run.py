@@ -12,7 +12,7 @@ import json
 import os
 import random
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -220,6 +220,12 @@ def write_run(
         files["episodes.jsonl"] = _lines([episode.model_dump() for episode in episodes])
     manifest["files"] = {name: bytes_hash(text.encode()) for name, text in files.items()}
     files[MANIFEST] = json.dumps(manifest, ensure_ascii=False, indent=1) + "\n"
+    _write_files(folder, files)
+    return RunResult(folder, len(rows), reasons)
+
+
+def _write_files(folder: Path, files: Mapping[str, str]) -> None:
+    """Put the files of a run in their place, unless they stand there; what a person changed is kept beside."""
     stored = {
         path.name: path.read_bytes() for path in map(folder.joinpath, files) if path.is_file()
     }
@@ -231,7 +237,6 @@ def write_run(
         with whole_folder(folder, SUITE.runner, recorded) as new:
             for name, text in files.items():
                 write_text(new / name, text)
-    return RunResult(folder, len(rows), reasons)
 
 
 def _lines(rows: Sequence[Any]) -> str:
