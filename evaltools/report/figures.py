@@ -308,9 +308,13 @@ class Plots:
     ) -> Figure:
         """How the values of single units of a run are spread, a histogram a metric (default: the primary one).
 
+        UsageError for a study of several runs.
+
         >>> import evaltools as et
         >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
         >>> ax = run.plot.spread("tuple_f1_s1_refpol", "tuple_f1_s2_refpol").axes[0]
         """
+        if hasattr(self.shown, "conditions"):
+            raise UsageError("spread is of one run: study.results holds the runs")
         names = metrics or (self.shown.primary,)
         return spread({self._title(name): self.shown.unit_values(name) for name in names})

@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from ..core.files import dumps
 from ..core.language import say
-from ..stats.effects import differing, unit_values
+from ..stats.effects import differing, unit_changes, unit_values
 from .page import macros
 from .tables import HtmlTable, no_rows
 from .text import anchor, number, plain, text_of, titled
@@ -135,14 +135,18 @@ def samples(
     pieces: list[str] = []
     room = CARRIED
     for card in cards.to_dict("records"):
-        id = anchor("sample", card[view.id])
+        places = card.get("places") or ()
+        texts = {column: plain(card[column]) for column in view.texts if column in card}
+        pieces_of = {column: placed(text, column, places) for column, text in texts.items()}
         piece = macros().sample(
-            id,
+            anchor("sample", card[view.id]),
             card,
             view,
             SIGNS,
             CLIP,
-            placed,
+            texts,
+            pieces_of,
+            linked(places, pieces_of),
         )
         room -= len(piece.encode())
         if room < 0 and pieces:
@@ -184,6 +188,26 @@ def placed(
     return [*pieces, text[written:CLIP]]
 
 
+def linked(
+    places: Sequence[Place],
+    pieces: Mapping[str, Sequence[str | Place]],
+) -> dict[Place, Place]:
+    """Each numbered place that is marked -> the mark in another text that its link leads to.
+
+    It is the place of the same number there, or the one that is marked where the two overlap; none beyond CLIP.
+    """
+    marked = [piece for of in pieces.values() for piece in of if isinstance(piece, Place)]
+    links: dict[Place, Place] = {}
+    for place in marked:
+        for other in places:
+            if place.number and other.number == place.number and other.column != place.column:
+                for target in marked:
+                    overlaps = target.start < other.end and other.start < target.end
+                    if target.column == other.column and target.number and overlaps:
+                        links.setdefault(place, target)
+    return links
+
+
 # --- how a suite without a view of its own shows its samples
 
 
@@ -197,8 +221,7 @@ def sample_view(shown: Run | Study) -> SampleView:
 
     def order(run: Run, units: pd.DataFrame) -> pd.DataFrame:
         """Each sample once, with its values, the lowest value of the primary metric first."""
-        # a unit is the cluster of its samples where these have a column of their own
-        data = run.data.assign(**{unit: run.data[sample]}).drop(columns="item", errors="ignore")
+        data = _by_sample(run.data, unit)
         units = units.drop_duplicates(sample)
         for column, name in zip(titles, shown.headline):
             values = unit_values(data, run.metrics, unit, name)
@@ -228,6 +251,12 @@ def sample_view(shown: Run | Study) -> SampleView:
         columns={"value": "value"},
         cell="value",
     )
+
+
+def _by_sample(units: pd.DataFrame, unit: str) -> pd.DataFrame:
+    """Units of which each is a sample of its own, where they are clusters of samples."""
+    own = units.get("item", units[unit])
+    return units.assign(**{unit: own}).drop(columns="item", errors="ignore")
 
 
 def _cards(view: SampleView, units: pd.DataFrame) -> pd.DataFrame:
@@ -288,11 +317,24 @@ def changed_units(
     metric: str,
     candidate: str,
 ) -> pd.DataFrame:
-    """The units that carry a difference (`stats.unit_changes`), with the `sign` of their change.
+    """The samples that carry a difference (`stats.unit_changes`), with the `sign` of their change.
 
-    A unit with a value on one side only changes as it moves the whole.
+    One with a value on one side only changes as it moves the whole.
     """
-    changed = differing(study.changes(metric, candidate))
+    unit = study.suite.unit
+    before, after = (
+        {seed: _by_sample(data, unit) for seed, data in study.frames(condition).items()}
+        for condition in (study.baseline, candidate)
+    )
+    changes = unit_changes(
+        before,
+        after,
+        study.metrics,
+        unit,
+        study.metric(metric).name,
+        (study.baseline, candidate),
+    )
+    changed = differing(changes)
     change = changed["change"].fillna(changed["influence"]).fillna(0)
     return changed.assign(sign=np.sign(change).astype(int))
 
@@ -333,13 +375,12 @@ def samples_that_differ(
     for condition in (study.baseline, candidate):
         columns[condition] = condition
         for run in study.conditions[condition].values():
-            units = run.units[run.units[unit].isin(changed[unit].head(MOST))]
-            made = _cards(view, view.order(run, units))
-            of_runs.append(made.assign(condition=condition))
+            own = run.units.get("item", run.units[unit])
+            made = _cards(view, view.order(run, run.units[own.isin(changed[unit].head(MOST))]))
+            of_runs.append(_by_sample(made.assign(condition=condition, card=made[view.id]), unit))
     every = pd.concat(of_runs)
-    every["card"] = every[view.id]
-    each_once = every.drop_duplicates("card")
-    cards = changed.merge(each_once, on=unit).set_index("card")
+    cards = changed.merge(every.drop_duplicates("card"), on=unit)
+    cards = cards.assign(**{view.id: cards["card"]}).set_index("card")
     cards["rows"] = pd.Series({id: _joined_rows(view, of) for id, of in every.groupby("card")})
     tags = []
     for before, after in zip(cards["baseline"], cards["candidate"]):

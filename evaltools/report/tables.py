@@ -104,7 +104,7 @@ def words(text: str) -> HtmlTable:
 
 
 def no_rows(caption: str) -> HtmlTable:
-    """In place of a table without rows: a page leaves out a section that shows nothing else."""
+    """In place of a table without rows: its caption, and that there is nothing."""
     return HtmlTable(macros().no_rows(say(caption)), pd.DataFrame())
 
 

@@ -127,6 +127,26 @@ def test_a_suite_without_views_has_cards_with_texts() -> None:
     assert "n = 3 clusters of 12 samples" in words(run_screen(run).html)
 
 
+def test_cards_and_counts_of_clusters_are_of_samples() -> None:
+    """A sample's card shows its own change, averaged over seeds, not its cluster's."""
+    sides = {"old": ([0.2, 0.5, 0.4], [0.4, 0.7, 0.4]), "new": ([0.9, 0.1, 0.4], [0.9, 0.1, 0.4])}
+    rows = [
+        {"id": f"q{i}", "cluster": f"c{i // 3}", "metric": "score", "value": values[i % 3]}
+        | {"condition": condition, "seed": seed}
+        for condition, of_seeds in sides.items()
+        for seed, values in enumerate(of_seeds)
+        for i in range(12)
+    ]
+    study = et.study(rows, suite="table", baseline="old", resampling=FAST)
+    shown = study.samples()
+    assert shown.frame is not None and len(shown.frame) == 8
+    said = words(shown.html)
+    assert said.count("0.30 → 0.90") == said.count("0.60 → 0.10") == 4
+    first = words(study_screen(study).html)
+    for group in ("Higher under new", "Lower under new"):
+        assert f"{group} 4" in said and f"4 {group}" in first
+
+
 @pytest.mark.parametrize("values", [[0.5], [None, None], [1.0] * 12])
 def test_one_unit_nothing_measured_and_no_interval_make_pages_without_a_hole(values: Any) -> None:
     run = scores("n" * 200 if len(values) == 1 else "run", values)
