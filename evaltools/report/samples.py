@@ -358,7 +358,7 @@ def samples_that_differ(
 ) -> HtmlTable:
     """The browser of `Study.samples` for one candidate.
 
-    Each unit has the gold, and what the runs of the baseline and those of the candidate made of it, with how many of
+    Each sample has the gold, and what the runs of the baseline and those of the candidate made of it, with how many of
     the seeds say so. Its tag is its value on both sides.
     """
     unit = study.suite.unit

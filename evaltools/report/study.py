@@ -370,10 +370,10 @@ class Study(Result):
         metric: str | None = None,
         candidate: str | None = None,
     ) -> HtmlTable:
-        """The units that carry the difference of a metric (by default the primary) between baseline and candidate.
+        """The samples that carry the difference of a metric (by default the primary) between baseline and candidate.
 
-        The largest influence comes first; of each unit the gold and what both conditions made of it, side by side.
-        Without `candidate`, a browser of each. `.frame`: the units of one candidate with
+        The largest influence comes first; of each sample the gold and what both conditions made of it, side by side.
+        Without `candidate`, a browser of each. `.frame`: the samples of one candidate with
         their values on both sides, the change, and its influence.
 
         >>> import evaltools as et
