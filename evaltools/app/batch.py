@@ -154,7 +154,7 @@ def end(batch: Batch) -> int:
         build(batch.options["out"])
     counts = [f"{len(batch.done)} done"]
     if len(todo) < len(reports):
-        counts.append(f"{len(reports) - len(todo)} reports already current")
+        counts.append(f"{len(reports) - len(todo)} already current")
     if batch.lost:
         counts.append(f"{len(batch.lost)} failed ({', '.join(sorted(batch.lost))})")
     if not quiet:

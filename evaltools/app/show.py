@@ -112,4 +112,4 @@ def show_checks(checks: Iterable[Check], verbose: bool) -> None:
     for check in shown:
         paragraph(f"{LEVEL_WORDS[check.level].lower()}: {check.message}")
     if len(shown) < len(checks):
-        echo(f"and {len(checks) - len(shown)} more checks (-v)")
+        echo(f"and {len(checks) - len(shown)} more (-v)")

@@ -78,7 +78,7 @@ def test_a_killed_batch_goes_on_where_it_was(undisturbed: Path, tmp_path: Path) 
 
     again = run(undisturbed / "notebooks", folder, *REPORT)
     assert again.stderr == ""
-    assert again.stdout.endswith("3 done; 1 reports already current\n")
+    assert again.stdout.endswith("3 done; 1 already current\n")
     assert {path.name for path in out.rglob(".*")} <= {".lock"}, "nothing half-written"
     for path, identity in finished.items():
         assert identity_of(path) == identity, f"{path} was made again"
@@ -106,7 +106,7 @@ def test_resume_makes_again_what_is_not_current(undisturbed: Path, tmp_path: Pat
     (reports / NAMES[2] / "metric_report.html").write_text("cut o", encoding="utf-8")
     (reports / NAMES[0] / "metric_report.ipynb").unlink()
     done = run(undisturbed / "notebooks", tmp_path, *REPORT)
-    assert done.stdout.endswith("3 done; 1 reports already current\n")
+    assert done.stdout.endswith("3 done; 1 already current\n")
     written_again = files(out, *TIMED)
     for name, content in files(undisturbed / "outputs", *TIMED).items():
         assert written_again[name] == content, name

@@ -157,7 +157,7 @@ def test_resume_keeps_and_fresh_makes_again(reports: list[Path]) -> None:
         before, content = page.stat().st_mtime_ns, page.read_bytes()
         again = call(*REPORTS["cr"][0]).stdout
         assert again.endswith(
-            f"report  {page}\ngallery outputs/index.html\n1 done; 1 reports already current\n"
+            f"report  {page}\ngallery outputs/index.html\n1 done; 1 already current\n"
         )
         assert page.stat().st_mtime_ns == before
         assert call(*REPORTS["cr"][0], "--fresh").stdout.endswith("1 done\n")
