@@ -74,14 +74,30 @@ class Stream(io.TextIOBase):
 class Publisher(DisplayPublisher):
     """What a cell shows by `display`, as its output."""
 
+    shell: Any
+
     def publish(
         self,
         data: Any,
         metadata: Any = None,
         *_: Any,
+        transient: Any = None,
+        update: bool = False,
         **__: Any,
     ) -> None:
-        self.shell.add("display_data", data=data, metadata=metadata or {})
+        name = (transient or {}).get("display_id")
+        shown = {"data": data, "metadata": metadata or {}}
+        same = [o for o in self.shell.outputs if update and o.get("display_id") == name]
+        for output in same:
+            output.update(shown)
+        if not same:
+            self.shell.add("display_data", **shown, display_id=name)
+
+    def clear_output(
+        self,
+        wait: bool = False,
+    ) -> None:
+        self.shell.outputs.clear()
 
 
 class Hook(DisplayHook):
@@ -140,6 +156,14 @@ class Shell(InteractiveShell):
         )
 
 
+def _as_json(value: Any) -> Any:
+    """A value of an output as JSON holds it; what JSON has not as Python shows it."""
+    try:
+        return json_default(value)
+    except TypeError:
+        return repr(value)
+
+
 class ShellEngine(Engine):
     """Executes a notebook in this process, until a cell fails."""
 
@@ -158,8 +182,10 @@ class ShellEngine(Engine):
             if cell.cell_type == "code":
                 shell.outputs = []
                 result = shell.run_cell(cell.source, store_history=True)
+                for output in shell.outputs:
+                    output.pop("display_id", None)
                 # pictures as text, and nothing that no file can hold
-                text = json.dumps(shell.outputs, default=json_default, ensure_ascii=False)
+                text = json.dumps(shell.outputs, default=_as_json, ensure_ascii=False)
                 outputs = json.loads(text.encode("utf-8", "replace"))
                 cell.outputs = nbformat.from_dict(outputs)
                 cell.execution_count = result.execution_count
@@ -201,6 +227,7 @@ def run(draft: Path) -> None:
         progress_bar=False,
         request_save_on_cell_execute=False,
     )
+    os._exit(0)  # whatever threads a cell has left at work
 
 
 if __name__ == "__main__":

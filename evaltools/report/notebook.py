@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -203,6 +204,8 @@ def execute(job: ReportJob) -> tuple[Any, str]:
     for cell in nb.cells:
         if cell.cell_type == "markdown":
             cell.source = say(cell.source)
+        if cell.cell_type == "code":  # what was stored is of another run
+            cell.outputs, cell.execution_count = [], None
     # a private folder outside of the results
     with tempfile.TemporaryDirectory(prefix="evaltools-", ignore_cleanup_errors=True) as folder:
         draft = Path(folder) / NOTEBOOK
@@ -241,6 +244,9 @@ def run_kernel(draft: Path) -> None:
     finally:
         process.kill()
         wait()
+        if os.name == "posix":
+            with suppress(OSError):  # processes of its own, which nobody else ends
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 def tidy(nb: Any) -> None:

@@ -14,8 +14,10 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import nbformat
 import pytest
 
+from evaltools.core.errors import WorkFailed
 from evaltools.report.notebook import NOTEBOOK, OPTION, run
 from tests.app.processes import alive, until
 
@@ -152,3 +154,53 @@ def test_an_interrupt_leaves_no_kernel(job: Any, tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         run(made)
     until(lambda: not alive(int(there.read_text())))
+
+
+def test_a_killed_kernel_leaves_no_numbers_of_another_run(job: Any, tmp_path: Path) -> None:
+    """The notebook that is shipped holds outputs of its own."""
+    made = job("import os\nos.kill(os.getpid(), 9)")
+    shipped = tmp_path / "notebooks" / "n.ipynb"
+    nb = nbformat.read(shipped, as_version=4)
+    for cell in nb.cells:
+        cell.outputs = [nbformat.v4.new_output("stream", text="0.913")]
+    nbformat.write(nb, shipped)
+    with pytest.raises(WorkFailed, match="Kernel died"):
+        run(made)
+    assert texts(made.folder / NOTEBOOK) == []
+
+
+LEAVES = """
+import subprocess, threading, time
+print(subprocess.Popen(["sleep", "600"]).pid)
+threading.Thread(target=time.sleep, args=(600,)).start()
+"""
+
+
+def test_nothing_that_a_cell_left_at_work_goes_on(job: Any) -> None:
+    made = job(LEAVES)
+    run(made)
+    (pid,) = map(int, texts(made.folder / NOTEBOOK))
+    until(lambda: not alive(pid))
+
+
+SHOWS = """
+from IPython.display import JSON, clear_output, display
+print("gone")
+clear_output()
+shown = display("first", display_id=True)
+shown.update("second")
+display(JSON({"a": object}))
+"""
+
+
+def test_outputs_are_cleared_and_updated_and_what_json_has_not_is_text(job: Any) -> None:
+    made = job(SHOWS)
+    run(made)
+    outputs = nbformat.read(made.folder / NOTEBOOK, as_version=4).cells[-1].outputs
+    assert [dict(o.data) for o in outputs] == [
+        {"text/plain": "'second'"},
+        {
+            "application/json": {"a": "<class 'object'>"},
+            "text/plain": outputs[1].data["text/plain"],
+        },
+    ]
