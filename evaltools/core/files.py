@@ -15,6 +15,8 @@ from typing import IO, Any
 from .errors import UsageError
 from .language import PACKAGE
 
+YOURS = ".yours"  # behind the name of a file of ours that a person changed, when it is set aside
+
 
 def asset_dir(name: str) -> Path:
     """The folder of that name ("notebooks", "templates"), inside the package or beside it in a source checkout.
@@ -185,3 +187,12 @@ def _content_hash(
     state: tuple[int, int, int],
 ) -> str:
     return sha256(path)
+
+
+def ending(path: Path) -> str:
+    """The ending of a file's name, in lower case; of a file that was set aside its own.
+
+    >>> ending(Path("scores.XLSX")), ending(Path("scores.csv.yours2"))
+    ('.xlsx', '.csv')
+    """
+    return Path(path.name.partition(YOURS)[0]).suffix.lower()

@@ -14,12 +14,11 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from .errors import UsageError
-from .files import beside, require_writable, sha256
+from .files import YOURS, beside, require_writable, sha256
 from .manifest import NAME, Manifest, read_manifest
 from .terminal import echo
 
 LOCK = ".lock"  # beside the folders of results: who puts one in its place holds it
-YOURS = ".yours"  # behind the name of a file of ours that a person changed, when it is set aside
 OF_DESKTOPS = (".DS_Store", "Thumbs.db", "desktop.ini")  # file managers leave these in any folder
 NAMED = 5  # so many files that are not ours are named at most
 AT_FDCWD, RENAME_EXCHANGE = -100, 2  # of renameat2(2)

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from .errors import Problems
+from .files import ending
 
 T = TypeVar("T", bound=BaseModel)
 R = TypeVar("R")
@@ -27,7 +28,7 @@ FOREIGN = {
 }
 """How files begin that are no text in UTF-8."""
 
-BINARY = (".xlsx", ".parquet", ".zip", ".eval")
+BINARY = (".xlsx", ".xlsm", ".parquet", ".zip", ".eval")
 """The endings of files that are read as what they are, which is no text."""
 
 CODES = {"json_invalid": "bad-json", "model_type": "not-an-object"}
@@ -154,7 +155,7 @@ def require_file(path: Path, problems: Problems) -> None:
     kinds = [kind for mark, kind in FOREIGN.items() if start.startswith(mark)]
     if b"\0" in start:
         kinds.append("binary")
-    if kinds and path.suffix.lower() not in BINARY:
+    if kinds and ending(path) not in BINARY:
         wrong = "wrong-encoding", f"the file is {kinds[0]}; expected text in UTF-8"
     if wrong:
         code, message = wrong

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import re
 from ast import literal_eval
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from io import BytesIO
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
@@ -14,6 +16,7 @@ from zipfile import ZipFile
 from pydantic import BaseModel, ConfigDict, SkipValidation, TypeAdapter, ValidationError
 
 from .errors import Problems
+from .files import ending
 from .json_files import read_jsonl
 from .records import BOM, T, fitted, not_utf8, require_file
 
@@ -47,7 +50,7 @@ class Line(BaseModel):
 COLUMNS = tuple(Line.model_fields)
 """The columns of a table of scores that have a meaning. Any others are further columns of the units."""
 
-TABLES = (".csv", ".xlsx")
+TABLES = (".csv", ".xlsx", ".xlsm")
 
 WORKBOOK_BYTES = 256 << 20
 """A workbook may take so many bytes once it is unpacked; a hundred thousand cases take half of it."""
@@ -63,7 +66,7 @@ def read_table(
     column_of: Callable[[str], str] = str,
 ) -> Iterator[tuple[int, T]]:
     """Yield (line, record) of a table (`table_rows`), or else of JSON Lines; what does not fit is reported."""
-    if path.suffix.lower() not in TABLES:
+    if ending(path) not in TABLES:
         yield from read_jsonl(path, model, problems)
         return
     required = {}
@@ -102,14 +105,17 @@ def table_rows(
     def is_header(cells: Sequence[str]) -> bool:
         return required.keys() <= {*map(column_of, cells)}
 
-    is_csv = path.suffix.lower() == ".csv"
+    is_csv = ending(path) == ".csv"
     rows = csv_rows(path, problems) if is_csv else _sheet_rows(path, is_header, problems)
     start, header = next(rows, (1, []))
     names = [column_of(head) for head in header]
     doubled = [name for name in names if name and names.count(name) > 1]
     if doubled or not is_header(header):
         expected = [f"{name} ({text})" if text else name for name, text in required.items()]
-        message = f"expected the columns {', '.join(expected)}, got {', '.join(header)[:200]}"
+        got = ", ".join(header)[:200] or "none"
+        message = f"expected the columns {', '.join(expected)}, got {got}"
+        if len(header) == 1 and re.search("[;\t]", got):
+            message += "; cells are separated by commas"
         if doubled:
             message = f"two columns are named {doubled[0]}"
         raise problems.fatal(
@@ -133,16 +139,23 @@ def _sheet_rows(
     from openpyxl import load_workbook
 
     try:
-        with ZipFile(path) as book:
-            n_bytes = sum(member.file_size for member in book.infolist())
+        file = BytesIO(path.read_bytes())  # by a name openpyxl would ask for its ending
+        n_bytes = sum(member.file_size for member in ZipFile(file).infolist())
         if n_bytes <= WORKBOOK_BYTES:
-            sheets = load_workbook(path).worksheets
+            sheets = load_workbook(file).worksheets
+            cells = [cell for sheet in sheets for row in sheet for cell in row]
+            if formulas := [cell for cell in cells if cell.data_type == "f"]:
+                saved = load_workbook(file, data_only=True)
+                for cell in formulas:
+                    value = saved[cell.parent.title][cell.coordinate].value
+                    cell.value = cell.value if value is None else value
     except Exception as e:  # openpyxl raises many kinds, by the place of the damage
         message = f"no Excel workbook that can be read: {e}"
         raise problems.fatal("bad-xlsx", message, file=path) from e
     if n_bytes > WORKBOOK_BYTES:
         message = f"{n_bytes >> 20:,} MB once it is unpacked, more than {WORKBOOK_BYTES >> 20:,} MB"
         raise problems.fatal("file-too-large", f"{message}; give JSONL or CSV", file=path)
+    sheets.sort(key=lambda sheet: sheet.sheet_state != "visible")
     sheet, start = sheets[0], 1
     for other in reversed(sheets):
         top = islice(other.iter_rows(values_only=True), HEADER_ROWS)

@@ -65,7 +65,8 @@ def calibrate(
 ) -> Calibration:
     """Hold scores (`labels.read_scores`) against labels (`labels.read_labels`).
 
-    Several raters of a case count as their mean. What was not `measured` takes no part.
+    Several raters of a case count as their mean. What was not `measured` takes no part. A score passes from its
+    `threshold` on, from 0.5 where it has none.
 
     >>> cases = [f"c{i}" for i in range(60)]
     >>> scores = pd.DataFrame({"case_id": cases, "metric": "m", "score": [0.0, 1.0] * 30})
@@ -86,6 +87,7 @@ def calibrate(
             )
         votes = votes[is_used]
         cases = cases.assign(label=cases["case_id"].map(votes.groupby("case_id")["label"].mean()))
+        cases["passed"] = cases["score"] >= cases["threshold"].fillna(PASS)
         score, label = cases["score"].to_numpy(), cases["label"].to_numpy()
         n = int((~np.isnan(label)).sum())
         if not n:
@@ -99,7 +101,7 @@ def calibrate(
             **_agreement(cases, votes, confidence),
         }
         if n < LEAST:
-            n_alike = int(((score >= PASS) == (label >= PASS))[~np.isnan(label)].sum())
+            n_alike = int((cases["passed"] == (label >= PASS))[~np.isnan(label)].sum())
             notes.append(
                 f"{metric}: score and label agree in {n_alike} of {n} cases; fewer than {LEAST} labels correct no mean"
             )
@@ -177,7 +179,7 @@ def _agreement(
         return row
     clear = cases[cases["label"].notna() & (cases["label"] != 0.5)]
     good = clear["label"] > 0.5
-    passed = clear["score"] >= PASS
+    passed = clear["passed"]
     for name, truth in (("tpr", good), ("tnr", ~good)):
         right = (passed == good)[truth]
         if len(right):

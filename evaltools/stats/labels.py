@@ -10,6 +10,7 @@ import pandas as pd
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
 from ..core.errors import Problems
+from ..core.files import ending
 from ..core.records import unique_records
 from ..core.tables import read_table
 
@@ -111,7 +112,7 @@ def read_labels(
     rows = _read(path, create_model("Label", __base__=Label, label=field), problems, "label")
     known = set(zip(scores["case_id"], scores["metric"]))
     for row in rows:
-        if path.suffix.lower() != ".xlsx" and (row["case_id"], row["metric"]) not in known:
+        if ending(path) not in (".xlsx", ".xlsm") and (row["case_id"], row["metric"]) not in known:
             message = f"the scores have no {row['metric']} of this case"
             place = {
                 "file": path,

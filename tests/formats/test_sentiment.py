@@ -236,7 +236,7 @@ def test_entities_are_refused(text: str, tmp_path: Path) -> None:
             *more,
             status=3,
         )
-        assert "entities and references are refused" in done.output
+        assert "entities or outside references, which are refused" in done.output
 
 
 def test_literals_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,6 +79,13 @@ def test_agreement_by_hand() -> None:
     assert row["judge_mean"] == pytest.approx(0.66) and row["labels_mean"] == pytest.approx(20 / 35)
 
 
+def test_a_score_passes_from_its_threshold_on() -> None:
+    """A score of one half is no pass where 0.9 is asked for, and is one where nothing is."""
+    scores, labels = frames([1.0] * 20 + [0.5] * 20, [1] * 20 + [0] * 20)
+    tnr = [c.calibrate(scores.assign(threshold=t), labels).frame["tnr"].iloc[0] for t in (0.9, NAN)]
+    assert tnr == [1.0, 0.0]
+
+
 def two_raters(differ: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     scores, labels = frames([1] * 20 + [0] * 80, [1] * 20 + [0] * 20 + [NAN] * 60)
     other = labels.assign(rater="b", label=np.where(np.arange(40) < differ, 0.0, labels["label"]))

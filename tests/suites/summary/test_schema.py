@@ -10,6 +10,7 @@ from typing import Any
 import openpyxl
 import pandas as pd
 import pytest
+import xlsxwriter
 
 from evaltools import evaluate
 from evaltools.core.errors import InputError, Problems
@@ -173,6 +174,24 @@ def test_hidden_rows_and_further_sheets_of_a_workbook_are_said(tmp_path: Path) -
     sheets, hidden = problems.kept
     assert sheets.code == "other-sheets" and str(sheets).endswith("not 둘째 [other-sheets]")
     assert (hidden.code, hidden.line) == ("hidden-rows", 3)
+
+
+def test_formulas_are_read_as_they_were_saved_and_hidden_sheets_last(tmp_path: Path) -> None:
+    """A formula without a saved value is its text; so is a text that begins as one."""
+    book = xlsxwriter.Workbook(tmp_path / "cases.xlsx.yours")
+    old, new = book.add_worksheet("old"), book.add_worksheet("new")
+    for sheet in (old, new):
+        sheet.write_row(0, 0, ["id", "answer"])
+    old.write_row(1, 0, ["z", "old"])
+    new.write_formula(1, 0, '"q"&2', value="q2")
+    new.write_formula(2, 0, '"q"&3', value="")
+    for row in (1, 2):
+        new.write_string(row, 1, "=90일")
+    new.activate()
+    old.hide()
+    book.close()
+    cases = [(case.id, case.answer) for _, case in read(tmp_path / "cases.xlsx.yours", Problems())]
+    assert cases[0] == ("q2", "=90일") and [answer for _, answer in cases] == ["=90일"] * len(cases)
 
 
 def test_lists_are_read_as_pandas_writes_them(tmp_path: Path) -> None:
