@@ -326,6 +326,9 @@ def _test(
         together = np.fmax(p, holm(rows.loc[index, "p_seeds"]))
         rows.loc[index, "p_adjusted"] = np.fmax(rows.loc[index, "p_value"], together)
         if level:
+            # the steps end with the first that is not shown, whose c is that of the rest
+            is_left = (rows.loc[index, "p_adjusted"] > level).to_numpy()
+            critical[is_left] = np.fmax.reduce(critical[is_left], initial=np.nan)
             n = np.array([effective_units(e.shares) for e in rows["effect"][index]]).clip(2)
             # max_t's T in the scale of Student's t
             t = critical * np.sqrt((n - 1) / np.maximum(n - critical**2, 1e-3))

@@ -131,9 +131,8 @@ def max_t(
     T is the sum of the differences over the root of their sum of squares, which no sign pattern
     changes. From the largest T on, the adjusted p is the share of patterns whose largest T, among
     this test and those with a smaller one, is no smaller. So a hopeless test costs the others
-    nothing. c is the 1 - level quantile of the same largest T, for the interval; the steps end with the
-    first test that is not shown, whose c those with a smaller T have too. nan for one that is left
-    alone, and without a level.
+    nothing. c is the 1 - level quantile of the same largest T, for the interval; nan for the smallest T, which is
+    left alone, and without a level.
 
     >>> d = np.column_stack([np.ones(6), np.ones(6)])
     >>> max_t(d, 10_000, 0)[0].tolist()
