@@ -158,9 +158,7 @@ def max_t(
     adjusted[order] = np.maximum.accumulate(at_least[::-1] / n_patterns)[::-1]
     if level:
         steps = np.quantile(np.concatenate(largest), 1 - level, axis=0)
-        n_others = max(int((adjusted > level).sum()) - 1, 0)
         steps[0] = np.nan  # alone
-        steps[:n_others] = steps[n_others]
         critical[order] = steps
     return adjusted, critical
 
