@@ -217,17 +217,19 @@ def run(draft: Path) -> None:
     np.random.seed()  # noqa: NPY002 - unseeded numbers would be the same in every process
     papermill_engines.register("evaltools", ShellEngine)
     nb = nbformat.read(draft, as_version=4)
-    papermill.execute_notebook(
-        nb,
-        # papermill fills in parameters where a path has braces
-        str(draft).replace("{", "{{").replace("}", "}}"),
-        nb.metadata.papermill.parameters,
-        "evaltools",
-        kernel_name="python3",
-        progress_bar=False,
-        request_save_on_cell_execute=False,
-    )
-    os._exit(0)  # whatever threads a cell has left at work
+    try:
+        papermill.execute_notebook(
+            nb,
+            # papermill fills in parameters where a path has braces
+            str(draft).replace("{", "{{").replace("}", "}}"),
+            nb.metadata.papermill.parameters,
+            "evaltools",
+            kernel_name="python3",
+            progress_bar=False,
+            request_save_on_cell_execute=False,
+        )
+    finally:
+        os._exit(0)  # whatever threads a cell has left at work
 
 
 if __name__ == "__main__":

@@ -177,10 +177,15 @@ threading.Thread(target=time.sleep, args=(600,)).start()
 
 
 def test_nothing_that_a_cell_left_at_work_goes_on(job: Any) -> None:
-    made = job(LEAVES)
+    made = job(LEAVES, "raise ValueError")
+    with pytest.raises(WorkFailed, match="ValueError"):
+        run(made)
+    pid, *_ = texts(made.folder / NOTEBOOK)
+    until(lambda: not alive(int(pid)))
+    made = job(LEAVES, name="whole")
     run(made)
-    (pid,) = map(int, texts(made.folder / NOTEBOOK))
-    until(lambda: not alive(pid))
+    (pid,) = texts(made.folder / NOTEBOOK)
+    until(lambda: not alive(int(pid)))
 
 
 SHOWS = """
