@@ -44,6 +44,23 @@ PATH = NameablePath(path_type=Path)
 RUN = NameablePath(path_type=str)
 
 
+files_argument = click.argument(
+    "files",
+    metavar="FILE...",
+    nargs=-1,
+    required=True,
+    type=PATH,
+)
+
+runs_argument = click.argument(
+    "runs",
+    metavar="RUN...",
+    nargs=-1,
+    required=True,
+    type=RUN,
+)
+
+
 def together(*options: Decorator) -> Decorator:
     """One decorator for several options, which the help lists in this order."""
 

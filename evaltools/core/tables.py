@@ -143,7 +143,7 @@ def _sheet_rows(
         n_bytes = sum(member.file_size for member in ZipFile(file).infolist())
         if n_bytes <= WORKBOOK_BYTES:
             sheets = load_workbook(file).worksheets
-            cells = [cell for sheet in sheets for row in sheet for cell in row]
+            cells = (cell for sheet in sheets for row in sheet for cell in row)
             if formulas := [cell for cell in cells if cell.data_type == "f"]:
                 saved = load_workbook(file, data_only=True)
                 for cell in formulas:

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from ...core.commands import PATH, LazyGroup, added, suite_file_option
+from ...core.commands import LazyGroup, added, files_argument, suite_file_option
 from ...core.errors import BAD_INPUT, InputError, Problems
 from ...core.plugins import get_suite
 from ...core.scoring import locate, make_options, run_names, score_units
@@ -53,13 +53,7 @@ def _check_command(
     """The command for files in which check_file(path, problems, **options) finds problems."""
 
     @click.command(name, params=list(options), help=text)
-    @click.argument(
-        "files",
-        metavar="FILE...",
-        nargs=-1,
-        required=True,
-        type=PATH,
-    )
+    @files_argument
     def command(files: Sequence[Path], **values: Any) -> None:
         problems = Problems("skip")
         for path in files:

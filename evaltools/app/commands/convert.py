@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ...core.commands import PATH, on_error_option, quiet_option
+from ...core.commands import PATH, files_argument, on_error_option, quiet_option
 from ...core.errors import OnError, Problems
 from ...core.terminal import echo
 from ...formats.convert import convert as convert_files
@@ -15,13 +15,7 @@ from ...formats.convert import convert as convert_files
 
 @click.command()
 @click.argument("name", metavar="FORMAT")
-@click.argument(
-    "files",
-    metavar="FILE...",
-    nargs=-1,
-    required=True,
-    type=PATH,
-)
+@files_argument
 @click.option(
     "-o",
     "--out",

@@ -17,6 +17,7 @@ from ...core.commands import (
     lang_option,
     out_option,
     quiet_option,
+    runs_argument,
     suite_file_option,
 )
 from ...core.files import EXAMPLES
@@ -100,13 +101,7 @@ def report() -> None:
 
 
 @report.command(cls=RunsCommand)
-@click.argument(
-    "runs",
-    metavar="RUN...",
-    nargs=-1,
-    required=True,
-    type=RUN,
-)
+@runs_argument
 @suite_option
 @suite_file_option
 @click.option(

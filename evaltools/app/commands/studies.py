@@ -9,7 +9,7 @@ from typing import Any
 import click
 import pandas as pd
 
-from ...core.commands import PATH, RUN, out_option, verbose_option
+from ...core.commands import PATH, RUN, out_option, runs_argument, verbose_option
 from ...core.errors import UsageError
 from ...core.files import refuse_input, write_csv
 from ...core.folders import require_out
@@ -25,13 +25,6 @@ csv_option = click.option(
     "csv_file",
     type=PATH,
     help="Write all of it there as well.",
-)
-runs_argument = click.argument(
-    "runs",
-    metavar="RUN...",
-    nargs=-1,
-    required=True,
-    type=RUN,
 )
 
 
