@@ -54,10 +54,16 @@ def examples() -> list[str]:
 
 
 def resolve(run: str | Path) -> Path:
-    """A path, with "example:NAME" standing for a bundled example."""
+    """A path, with "example:NAME" standing for a bundled example.
+
+    In the folder of a report, reports/<run>/, one that is not there is looked for from the folders above: its notebook
+    names paths from the folder of the command that made it.
+    """
     if str(run).startswith("example:"):
         return example(str(run).removeprefix("example:"))
-    return Path(run)
+    path, here = Path(run), Path.cwd()
+    above = here.parents if here.parent.name == "reports" else ()
+    return next((place for place in (path, *(f / path for f in above)) if place.exists()), path)
 
 
 def require_writable(folder: Path) -> None:

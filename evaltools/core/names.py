@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import UsageError
-from .files import EXAMPLES
+from .files import EXAMPLES, resolve
 
 RUN_NAME = re.compile(r"^(?:(?P<run_id>.+)__)?seed(?P<seed>[^_]+)_(?P<mode>.+)$")
 LONGEST_NAME = 200
@@ -86,13 +86,15 @@ def find_runs(run: str | Path) -> list[Path]:
     parts = [str(run)] if Path(run).exists() else str(run).split(",")
     for part in filter(None, map(str.strip, parts)):
         name = part.removeprefix("example:")
-        prefix = EXAMPLES / name if name != part else Path(part)
+        prefix = EXAMPLES / name if name != part else resolve(part)
         seeds = list(prefix.parent.glob(f"{escape(prefix.name)}__seed*"))
         found = [path for path in seeds if path.is_dir()] or seeds
         if prefix.exists():
-            found = [Path(part)]
+            found = [prefix if name == part else Path(part)]
         if not found:
             beside = f"{prefix.name}__seed<N>_<mode>"
-            raise UsageError(f"{part}: no such run, and nothing named {beside} beside it")
+            raise UsageError(
+                f"{part}: no such run, and nothing named {beside} beside it, in {prefix.parent.absolute()}"
+            )
         runs += found
     return sorted(runs, key=lambda run: natural(str(run)))

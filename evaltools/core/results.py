@@ -83,7 +83,9 @@ def read_result(folder: Path, options: Any = None) -> dict[str, Any]:
     """
     manifest = read_manifest(folder)
     if manifest is None or manifest.kind != "run":
-        raise UsageError(f"{folder} holds no complete result of a run: no readable {NAME}")
+        raise UsageError(
+            f"{folder.absolute()} holds no complete result of a run: no readable {NAME}"
+        )
     problems = Problems()
     for name in spoilt_files(folder, manifest):
         if name in (METRICS, UNITS):

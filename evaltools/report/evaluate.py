@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import OnError, Problems, UsageError
+from ..core.files import resolve
 from ..core.folders import require_out, whole_folder
 from ..core.memory import as_files, is_path
 from ..core.plugins import get_suite, with_metrics
@@ -89,7 +90,8 @@ def evaluate(
     }
     resampling = make_resampling(resampling or Resampling(), settings)
     if out is not None:
-        require_out(Path(out))
+        out = resolve(out)
+        require_out(out)
     recorded = {"on_error": on_error, "name": name, **({"query": query} if query else {})}
     with as_files(run, options) as (path, values):
         problems = Problems(on_error)
@@ -98,7 +100,7 @@ def evaluate(
         folder: Path | None = None
         writing: AbstractContextManager[Path | None] = nullcontext()
         if out is not None:
-            folder = Path(out) / "results" / source.name
+            folder = out / "results" / source.name
             carried = require_target(folder, suite, source, fresh)
             if not fresh and is_current(folder, suite, source, manifest):
                 return Run(**read_result(folder, source.options), folder=folder)
@@ -156,5 +158,6 @@ def load(folder: str | Path, query: str | None = None) -> Run:
     >>> et.load("outputs/results/with_memory__seed1_proposed").name
     'with_memory__seed1_proposed'
     """
-    run = Run(**read_result(Path(folder)), folder=Path(folder))
+    folder = resolve(folder)
+    run = Run(**read_result(folder), folder=folder)
     return run.where(query) if query else run

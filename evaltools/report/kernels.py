@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 import time
+from collections import defaultdict
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -65,7 +66,7 @@ class Stream(io.TextIOBase):
     ) -> int:
         last = self.shell.outputs[-1:]
         if last and last[0].get("name") == self.name:
-            last[0]["text"] += text
+            last[0]["text"] += as_json(text)
         elif text:
             self.shell.add("stream", name=self.name, text=text)
         return len(text)
@@ -85,13 +86,12 @@ class Publisher(DisplayPublisher):
         update: bool = False,
         **__: Any,
     ) -> None:
-        name = (transient or {}).get("display_id")
         shown = {"data": data, "metadata": metadata or {}}
-        same = [o for o in self.shell.outputs if update and o.get("display_id") == name]
-        for output in same:
-            output.update(shown)
-        if not same:
-            self.shell.add("display_data", **shown, display_id=name)
+        same = self.shell.displayed[(transient or {}).get("display_id")]
+        for output in same if update else ():
+            output.update(as_json(shown))
+        if not (update and same):
+            same.append(self.shell.add("display_data", **shown))
 
     def clear_output(
         self,
@@ -123,18 +123,23 @@ class Hook(DisplayHook):
 
 
 class Shell(InteractiveShell):
-    """Runs cells in this process; `outputs` are those of the cell that runs."""
+    """Runs cells in this process; `outputs` are those of the cell that runs, `displayed` those of a display's id."""
 
     displayhook_class = Hook
     display_pub_class = Publisher
     outputs: list[Any]
+    displayed: dict[Any, list[Any]]
 
     def add(
         self,
         kind: str,
         **content: Any,
-    ) -> None:
-        self.outputs.append({"output_type": kind, **content})
+    ) -> Any:
+        self.outputs.append(as_json({"output_type": kind, **content}))
+        return self.outputs[-1]
+
+    def ask_exit(self) -> None:
+        raise RuntimeError("exit() and quit() end no report: take them out of the cell")
 
     def enable_gui(
         self,
@@ -156,12 +161,17 @@ class Shell(InteractiveShell):
         )
 
 
-def _as_json(value: Any) -> Any:
-    """A value of an output as JSON holds it; what JSON has not as Python shows it."""
-    try:
-        return json_default(value)
-    except TypeError:
-        return repr(value)
+def as_json(output: Any) -> Any:
+    """An output as a notebook holds it: pictures, and objects that JSON has not, as text."""
+
+    def as_text(value: Any) -> Any:
+        try:
+            return json_default(value)
+        except TypeError:
+            return repr(value)
+
+    text = json.dumps(output, default=as_text, ensure_ascii=False)
+    return nbformat.from_dict(json.loads(text.encode("utf-8", "replace")))
 
 
 class ShellEngine(Engine):
@@ -175,19 +185,13 @@ class ShellEngine(Engine):
         **_: Any,
     ) -> None:
         shell = Shell.instance(config=Config({"HistoryManager": {"enabled": False}}))
-        shell.outputs = []
+        shell.outputs, shell.displayed = [], defaultdict(list)
         sys.stdout, sys.stderr = Stream(shell, "stdout"), Stream(shell, "stderr")
         shell.enable_matplotlib("inline")
         for number, cell in enumerate(nb_man.nb.cells):
             if cell.cell_type == "code":
-                shell.outputs = []
+                cell.outputs = shell.outputs = []
                 result = shell.run_cell(cell.source, store_history=True)
-                for output in shell.outputs:
-                    output.pop("display_id", None)
-                # pictures as text, and nothing that no file can hold
-                text = json.dumps(shell.outputs, default=_as_json, ensure_ascii=False)
-                outputs = json.loads(text.encode("utf-8", "replace"))
-                cell.outputs = nbformat.from_dict(outputs)
                 cell.execution_count = result.execution_count
                 if not result.success:
                     nb_man.cell_exception(cell, number)
@@ -195,19 +199,22 @@ class ShellEngine(Engine):
 
 
 def end_with(parent: int) -> None:
-    """End this process when its parent has ended."""
+    """End this process, and those that it started, when its parent has ended."""
     while os.getppid() == parent:
         time.sleep(0.2)
+    if os.name == "posix":
+        os.killpg(0, signal.SIGKILL)
     os._exit(1)
 
 
 def run(draft: Path) -> None:
     """Execute a notebook with the parameters in its metadata, in this process, which serves nothing else."""
-    Thread(target=end_with, args=(os.getppid(),), daemon=True).start()
+    parent = os.getppid()
     if os.name == "posix":
         os.setsid()  # an interrupt from the terminal is not for it
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)
+    Thread(target=end_with, args=(parent,), daemon=True).start()
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):
         os.dup2(nowhere, stream)  # what libraries write past Python

@@ -70,6 +70,7 @@ def study(
     ('memory_agent', ['plain_llm'])
     """
     inputs = as_inputs(runs)
+    out = resolve(out) if out else None
     if name is not None and len(inputs) == 1:
         settings["name"] = name
     conditions = group(read_runs(inputs, suite, out=out, **settings))
@@ -81,7 +82,7 @@ def study(
         margin,
     )
     if out is not None and (result.seeded or len(result.results) > 1):
-        save_study(result, Path(out), conditions)
+        save_study(result, out, conditions)
     return result
 
 
@@ -225,7 +226,7 @@ def read_runs(
     for entry in inputs:
         if isinstance(entry, Run):
             run = entry.where(query) if query else entry
-            yield run if out is None else save(run, Path(out))
+            yield run if out is None else save(run, out)
         elif is_path(entry) and (folders := run_folders(resolve(entry))):
             yield from (load(folder, query) for folder in folders)
         else:

@@ -217,7 +217,16 @@ def execute(job: ReportJob) -> tuple[Any, str]:
         for output in cell.get("outputs", ()):
             if output.output_type == "error":
                 return nb, f"{output.ename}: {output.evalue}"
-    return nb, "" if "end_time" in nb.metadata.papermill else "Kernel died"
+    if "end_time" in nb.metadata.papermill:
+        return nb, ""
+    text = "**Kernel died** while this notebook was executed: no cell has its output."
+    nb.cells.insert(
+        0,
+        nbformat.v4.new_markdown_cell(
+            text, metadata={"tags": [kernels.papermill.execute.ERROR_MARKER_TAG]}
+        ),
+    )
+    return nb, "Kernel died"
 
 
 def run_kernel(draft: Path) -> None:

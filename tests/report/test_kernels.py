@@ -124,9 +124,10 @@ def test_nothing_of_one_notebook_or_of_this_process_is_seen_by_the_next(
 def test_a_kernel_ends_with_the_process_that_asked_for_it(
     job: Any, tmp_path: Path, how: signal.Signals
 ) -> None:
+    """And so does what a cell has started."""
     made = job(
-        "import os\nopen('pid', 'w').write(f'{os.getpid()} {os.getppid()}')",
-        "import time\ntime.sleep(60)",
+        "import os, subprocess, time\nown = subprocess.Popen(['sleep', '600']).pid",
+        "open('pid', 'w').write(f'{os.getpid()} {os.getppid()} {own}')\ntime.sleep(60)",
     )
     pid = os.fork()
     if pid == 0:
@@ -136,7 +137,7 @@ def test_a_kernel_ends_with_the_process_that_asked_for_it(
         finally:
             os._exit(1)
     there = tmp_path / "pid"
-    until(lambda: there.is_file() and len(there.read_text().split()) == 2)
+    until(lambda: there.is_file() and len(there.read_text().split()) == 3)
     os.kill(pid, how)
     os.waitpid(pid, 0)
     until(lambda: not any(alive(int(p)) for p in there.read_text().split()))
@@ -167,6 +168,8 @@ def test_a_killed_kernel_leaves_no_numbers_of_another_run(job: Any, tmp_path: Pa
     with pytest.raises(WorkFailed, match="Kernel died"):
         run(made)
     assert texts(made.folder / NOTEBOOK) == []
+    top, *_ = nbformat.read(made.folder / NOTEBOOK, as_version=4).cells
+    assert top.source.startswith("**Kernel died**")
 
 
 LEAVES = """
@@ -196,16 +199,37 @@ shown = display("first", display_id=True)
 shown.update("second")
 display(JSON({"a": object}))
 """
+UPDATES = "shown.update('third')"
 
 
 def test_outputs_are_cleared_and_updated_and_what_json_has_not_is_text(job: Any) -> None:
-    made = job(SHOWS)
+    made = job(SHOWS, UPDATES)
     run(made)
-    outputs = nbformat.read(made.folder / NOTEBOOK, as_version=4).cells[-1].outputs
+    *_, cell, later = nbformat.read(made.folder / NOTEBOOK, as_version=4).cells
+    outputs = cell.outputs
+    assert later.outputs == []
     assert [dict(o.data) for o in outputs] == [
-        {"text/plain": "'second'"},
+        {"text/plain": "'third'"},
         {
             "application/json": {"a": "<class 'object'>"},
             "text/plain": outputs[1].data["text/plain"],
         },
     ]
+
+
+@pytest.mark.parametrize(
+    ("cell", "message"),
+    [
+        ("exit()", "RuntimeError: exit\\(\\) and quit\\(\\) end no report"),
+        ("from IPython.display import JSON\nJSON({'a': {(1, 2): 3}})", "keys must be str"),
+        ("from IPython.display import JSON\na = {}\na['a'] = a\nJSON(a)", "Circular reference"),
+    ],
+)
+def test_a_cell_that_ends_its_kernel_or_shows_no_json_is_named(
+    job: Any, cell: str, message: str
+) -> None:
+    made = job("1", cell)
+    with pytest.raises(WorkFailed, match=message):
+        run(made)
+    top, *_, failed = nbformat.read(made.folder / NOTEBOOK, as_version=4).cells
+    assert "In [3]" in top.source and failed.outputs[-1].output_type == "error"

@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import pickle
+from contextlib import chdir
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -178,3 +179,17 @@ def test_figures_of_a_notebook_are_sharp_light_and_in_the_language_of_the_reader
     assert output.metadata["image/png"]["alt"] == "표본"
     image = Image.open(io.BytesIO(base64.b64decode(output.data["image/png"])))
     assert image.mode == "P" and image.width > 1_000
+
+
+def test_a_report_that_is_run_again_in_its_own_folder_finds_its_results(tmp_path: Path) -> None:
+    """Its paths are those of the command's folder, and nothing is written into its own."""
+    own, stored = tmp_path / "outputs/reports/x", "outputs/results/no_memory__seed1_proposed"
+    own.mkdir(parents=True)
+    with chdir(tmp_path):
+        run = et.evaluate("cr", "example:cr/no_memory__seed1_proposed", out="outputs")
+    with chdir(own):
+        assert et.load(stored).frame.equals(run.frame)
+        assert et.study([stored], out="outputs").n_units == run.n_units
+        with pytest.raises(et.UsageError, match=f"^{own / 'outputs/results/other'} holds no"):
+            et.load("outputs/results/other")
+    assert list(own.iterdir()) == []
