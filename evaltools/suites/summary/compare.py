@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from difflib import SequenceMatcher
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from .entities import Entity, ReadText, month_and_day
@@ -102,7 +102,7 @@ def compare(
     in_other_words: key of a value that a source says in other words -> its place. relations: whether bounds, items
     and clauses count.
     """
-    known = Sources(sources)
+    known = _known(tuple(sources))
     result = Comparison({}, {}, [], [])
     facts = [fact for fact in value_facts(summary) if not fact.entity.support_only]
     if relations:
@@ -366,6 +366,10 @@ class Sources:
             around_own = fact.words & (own.words - other.words)
             pairs.append((_total(weights, around_other), _total(weights, around_own)))
         return min(pairs, key=lambda pair: pair[0] - pair[1])
+
+
+_known = lru_cache(maxsize=64)(Sources)
+"""Several summaries of the same texts often follow each other."""
 
 
 def by_key(facts: Iterable[Fact]) -> Mapping[str, list[Fact]]:

@@ -51,7 +51,7 @@ class Entity:
         return f"{self.value} {self.base}".strip()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ReadText:
     """A text as it came and in normal form, with its values, and the figures that are part of none."""
 

@@ -32,9 +32,12 @@ from .text import NATIVE, any_of
 
 Spans = list[tuple[int, int]]
 
-Compiled = tuple[tuple[str, re.Pattern[str]], ...]
-"""Compiled phrases: pairs (anchor, regex). A regex needs to be tried only on a text that its anchor
-occurs in; one with several anchors, of which a text must have any, stands there several times."""
+Compiled = tuple[tuple[str, str], ...]
+"""Compiled phrases: pairs (anchor, regular expression). One needs to be tried only on a text that its
+anchor occurs in; one with several anchors, of which a text must have any, stands there several times."""
+
+_regex = cache(re.compile)
+"""Made when first tried: most of a thousand expressions, which take a second, meet none of their anchors."""
 
 _PART = re.compile(
     r"(?s)(?P<blank> )"
@@ -73,6 +76,8 @@ it first."""
 def find_all(phrases: Compiled, text: str) -> Spans:
     """Where any of the phrases matches: spans in order, those inside another one left out."""
     regexes = _to_try(phrases, text)
+    if not regexes:
+        return []
     spans = {match.span() for regex in regexes for match in regex.finditer(text)}
     outermost: Spans = []
     last_end = -1
@@ -112,14 +117,14 @@ def search(phrases: Compiled, text: str) -> re.Match[str] | None:
 def _to_try(phrases: Compiled, text: str) -> list[re.Pattern[str]]:
     """The regexes that can match: those of which an anchor occurs, each once, in order."""
     regexes = [regex for anchor, regex in phrases if anchor in text]
-    return list(dict.fromkeys(regexes))
+    return [*map(_regex, dict.fromkeys(regexes))]
 
 
 @cache
 def near_end(phrases: Compiled, reach: int) -> Compiled:
     """The phrases, to match only where at most `reach` characters follow."""
     end = rf"(?=[\s\S]{{0,{reach}}}\Z)"
-    return tuple((anchor, re.compile(f"(?:{regex.pattern}){end}")) for anchor, regex in phrases)
+    return tuple((anchor, f"(?:{regex}){end}") for anchor, regex in phrases)
 
 
 def compile_phrases(
@@ -129,7 +134,7 @@ def compile_phrases(
     words: Mapping[str, str] | None = None,
 ) -> Compiled:
     """The phrases, with `words` for each {name} in a flex one. ValueError for one that is not well formed."""
-    compiled: list[tuple[str, re.Pattern[str]]] = []
+    compiled: list[tuple[str, str]] = []
     for source in sources:
         try:
             phrase = source if words is None or mode != "flex" else expand(source, words)
@@ -167,12 +172,12 @@ def _compile(
     if source.count("…") > MOST_GAPS:
         raise ValueError(f"at most {MOST_GAPS} of the sign …: each more takes 12 times as long")
     if mode == "substring":
-        return ((source, re.compile(re.escape(source))),)
+        return ((source, re.escape(source)),)
     anchors = _anchors(source)
     if not anchors:
         raise ValueError("needs a part that is always there (not only signs or optional groups)")
     regex = _PART.sub(lambda part: _part(part, any_of(particles)), source)
-    return tuple((anchor, re.compile(regex)) for anchor in anchors)
+    return tuple((anchor, regex) for anchor in anchors)
 
 
 def _part(part: re.Match[str], particles: str) -> str:
