@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import time
 from typing import Any, NamedTuple
 
 from pydantic_core import to_jsonable_python
@@ -15,6 +16,7 @@ from ..core.errors import InputError, Problems, UsageError, tell
 from ..core.files import resolve
 from ..core.folders import require_out
 from ..core.language import language, say, speak, speaking
+from ..core.manifest import NAME
 from ..core.names import condition_of, find_runs, natural, safe_name
 from ..core.results import result_hash, run_folders
 from ..core.scoring import locate, make_options, run_names
@@ -30,6 +32,9 @@ from ..report.study import Study
 from .options import suite_languages
 from .show import show_run, show_study
 
+# behind the folder of a result that was not made again
+KEPT = " (already current: kept)"
+
 # options of the command line that `evaluate` does not take
 OF_COMMAND = ("jobs", "scheduler", "name", "paper", "quiet", "verbose")
 
@@ -38,7 +43,7 @@ OF_COMMAND = ("jobs", "scheduler", "name", "paper", "quiet", "verbose")
 class Batch:
     """The suite and the options of a command, the reports to be made, and what became of its runs and reports.
 
-    `lost`: the name of a run or report -> the exit status that says why it could not be made.
+    `lost`: the name of a run or report -> the exit status that says why it could not be made. `started`: when.
     """
 
     suite: Suite
@@ -46,6 +51,7 @@ class Batch:
     reports: dict[str, ReportJob] = field(default_factory=dict)
     done: set[str] = field(default_factory=set)
     lost: dict[str, int] = field(default_factory=dict)
+    started: float = field(default_factory=time)
 
     @property
     def suite_name(self) -> str:
@@ -302,7 +308,8 @@ def _show(batch: Batch, runs: Sequence[Input]) -> None:
             for one in runs:
                 echo(f"\n{one.name}")
                 show_run(load(one.folder), batch.options["verbose"])
-                echo(f"-> {one.folder}")
+                is_kept = (one.folder / NAME).stat().st_mtime < batch.started
+                echo(f"-> {one.folder}{KEPT if is_kept else ''}")
 
 
 # --- reports

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import types
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
@@ -16,6 +16,7 @@ from ..core.commands import (
     PATH,
     Decorator,
     lang_option,
+    n_resamples_option,
     on_error_option,
     out_option,
     quiet_option,
@@ -46,12 +47,7 @@ confidence_option = click.option(
 )
 
 resampling_options = together(
-    click.option(
-        "--n-resamples",
-        type=click.IntRange(100, 10_000_000),
-        default=10_000,
-        help="Bootstrap resamples.",
-    ),
+    n_resamples_option,
     confidence_option,
     click.option(
         "--ci",
@@ -134,6 +130,16 @@ study_options = together(
     metrics_option,
     on_error_option,
     resampling_options,
+    click.option(
+        "-q",
+        "--quiet",
+        is_flag=True,
+        expose_value=False,
+        callback=lambda context, option, quiet: (
+            quiet and context.with_resource(redirect_stdout(None))
+        ),
+        help="Print errors only.",
+    ),
 )
 
 

@@ -96,6 +96,13 @@ lang_option = click.option(
     help="Language of pages, figures and workbooks.",
 )
 
+n_resamples_option = click.option(
+    "--n-resamples",
+    type=click.IntRange(100, 10_000_000),
+    default=10_000,
+    help="Bootstrap resamples.",
+)
+
 quiet_option = click.option(
     "-q",
     "--quiet",

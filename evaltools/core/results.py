@@ -40,11 +40,19 @@ def result_hash(folder: Path) -> str:
 
 
 def run_folders(folder: Path) -> list[Path]:
-    """The folders of the runs whose results a folder stands for: itself, or those of a study's condition; else none."""
+    """The folders of the runs whose results a folder stands for: itself, or those of a study's condition; else none.
+
+    InputError where one that the manifest names holds no result.
+    """
     manifest = read_manifest(folder)
     if manifest is None or not (folder / METRICS).is_file():
         return []
-    return [folder / place for place in manifest.folders] or [folder]
+    folders = [folder / place for place in manifest.folders]
+    for run in folders:
+        if read_manifest(run) is None:
+            text = f"names {run.resolve()}, which holds no result any more"
+            raise Problems().fatal("missing-run", text, file=folder / NAME)
+    return folders or [folder]
 
 
 def suite_of_manifest(manifest: Manifest) -> Suite:

@@ -50,7 +50,7 @@ class Line(BaseModel):
 COLUMNS = tuple(Line.model_fields)
 """The columns of a table of scores that have a meaning. Any others are further columns of the units."""
 
-TABLES = (".csv", ".xlsx", ".xlsm")
+TABLES = (".csv", ".tsv", ".xlsx", ".xlsm")
 
 WORKBOOK_BYTES = 256 << 20
 """A workbook may take so many bytes once it is unpacked; a hundred thousand cases take half of it."""
@@ -93,7 +93,7 @@ def table_rows(
     problems: Problems,
     column_of: Callable[[str], str] = str,
 ) -> Iterator[tuple[int, dict[str, str | None]]]:
-    """Yield (line, cells by column) of a file named *.csv or *.xlsx.
+    """Yield (line, cells by column) of a file named *.csv, *.tsv or *.xlsx.
 
     The line is that on which a row of CSV ends, or the row of a sheet. An empty cell is null; a row without any is
     passed over. `column_of(head)`: the name of a column, "" for one that is not read. InputError for a file that
@@ -105,8 +105,8 @@ def table_rows(
     def is_header(cells: Sequence[str]) -> bool:
         return required.keys() <= {*map(column_of, cells)}
 
-    is_csv = ending(path) == ".csv"
-    rows = csv_rows(path, problems) if is_csv else _sheet_rows(path, is_header, problems)
+    sep = {".csv": ",", ".tsv": "\t"}.get(ending(path))
+    rows = csv_rows(path, problems, sep) if sep else _sheet_rows(path, is_header, problems)
     start, header = next(rows, (1, []))
     names = [column_of(head) for head in header]
     doubled = [name for name in names if name and names.count(name) > 1]
@@ -114,8 +114,8 @@ def table_rows(
         expected = [f"{name} ({text})" if text else name for name, text in required.items()]
         got = ", ".join(header)[:200] or "none"
         message = f"expected the columns {', '.join(expected)}, got {got}"
-        if len(header) == 1 and re.search("[;\t]", got):
-            message += "; cells are separated by commas"
+        if len(header) == 1 and re.search("[,;\t]", got):
+            message += f"; cells are separated by {'commas' if sep == ',' else 'tabs'}"
         if doubled:
             message = f"two columns are named {doubled[0]}"
         raise problems.fatal(

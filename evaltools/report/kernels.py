@@ -1,7 +1,7 @@
 """The process that executes a report notebook with papermill: forked from the one that makes the report, or new.
 
-The folder that a command is called in, and the user's home, take no part in a report: a notebook imports no module
-from there and reads no profile, startup file or style.
+The folder that a command is called in, and the user's home, take no part in a report: a notebook reads no profile,
+startup file or style there, and imports no module but what the command's own path finds there alone.
 """
 
 from __future__ import annotations
@@ -219,7 +219,9 @@ def run(draft: Path) -> None:
     for stream in (1, 2):
         os.dup2(nowhere, stream)  # what libraries write past Python
     os.environ |= {"IPYTHONDIR": str(draft.parent), "PYTHONSAFEPATH": "1"}
-    sys.path = [entry for entry in sys.path if entry not in ("", str(Path.cwd()))]
+    sys.path.sort(
+        key=("", str(Path.cwd())).__contains__
+    )  # a suite may lie there, and hides no other module
     mpl.rcdefaults()  # without the matplotlibrc of the working directory or of the user
     np.random.seed()  # noqa: NPY002 - unseeded numbers would be the same in every process
     papermill_engines.register("evaltools", ShellEngine)

@@ -104,7 +104,7 @@ def compare(
         several joined by commas. Or two Series, paired by their index, or two lists of numbers, paired by
         position; their metric is called "value".
     bounds, better: of two lists: the least and the greatest value, and "higher" or "lower". Of runs of the
-        suite `table`, `bounds` is its option.
+        suite `table`, `bounds` is its option, {metric: (low, high)}.
     margin, suite, primary, settings: as in `study`.
 
     The result is a `Study` of two conditions: its differences are candidate less baseline, null where a
@@ -126,6 +126,8 @@ def compare(
         for name, frame in zip(("baseline", "candidate"), frames):
             sides[name] = {"": evaluate("table", frame, name=name, **settings)}
     else:
+        if better != "higher":
+            raise UsageError("better: of two lists; of runs of the suite table lower=[NAME]")
         if bounds is not None:
             settings["bounds"] = bounds
         (name_a, runs_a), (name_b, runs_b) = (

@@ -188,6 +188,16 @@ ODD = SCORES.assign(
 )
 
 
+@pytest.mark.parametrize("bounds", [(0, 1), 5, "m=0,1", {"m": 1}, {"m": (1, 0)}])
+def test_limits_of_runs_name_their_metric(bounds: Any) -> None:
+    rows = [{"id": str(i), "metric": "m", "value": i % 2} for i in range(20)]
+    for way in (et.study, lambda runs, **how: et.compare(runs, runs, **how)):
+        with pytest.raises(et.UsageError, match=r"expected (\{metric|NAME=LOW,HIGH)"):
+            way(rows, suite="table", bounds=bounds)
+    with pytest.raises(et.UsageError, match="better: of two lists"):
+        et.compare(rows, rows, suite="table", better="lower")
+
+
 def test_what_json_has_no_form_for_is_text() -> None:
     odd = ODD.assign(bin=pd.cut(range(30), 3), month=pd.Period("2020-01", "M"))
     units = et.evaluate("table", odd, n_resamples=100).units

@@ -85,6 +85,19 @@ def test_nothing_of_the_working_directory_or_of_the_home_takes_part(
     assert not list(tmp_path.glob("*.was_run"))
 
 
+def test_a_suite_that_only_the_working_folder_has_is_found_there_last(
+    job: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As by `python -m evaltools.app.cli`."""
+    (tmp_path / "own_suite.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    made = job(
+        "import own_suite, sys\nprint(sys.path.index(own_suite.__file__.rpartition('/')[0]) > 3)"
+    )
+    run(made)
+    assert texts(made.folder / NOTEBOOK) == ["True\n"]
+
+
 SEEN = """
 import __main__, asyncio, os, signal, matplotlib as mpl, numpy as np, pandas as pd, evaltools as et
 from evaltools.core.language import language

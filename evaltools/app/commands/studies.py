@@ -185,10 +185,12 @@ def plan(
     paragraph(f"samples: units ({unit}); samples_low to samples_high: what these runs leave open.")
     lacking = planned.loc[planned["samples"].isna(), "seeds"].astype(str).unique()
     if len(lacking):
-        paragraph(
-            f"No number of samples is enough for {', '.join(lacking)} seeds: the differences between seeds keep the power "
-            "below what is asked, or only one seed pairs here."
-        )
+        of_seed = pilot.conditions.values()
+        few = min(map(len, of_seed)) // (1 if pilot.candidates else 2) < 2
+        why = "the differences between seeds keep the power below what is asked"
+        if few:
+            why = "the pilot has one seed a side, which does not tell how far seeds differ"
+        paragraph(f"No number of samples is known for {', '.join(lacking)} seeds: {why}.")
     if not pilot.candidates:
         paragraph(
             "One condition only: another one is assumed to differ from it as its own seeds do from each other."

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...core.commands import PATH, lang_option, on_error_option, out_option, quiet_option
+from ...core.commands import (
+    PATH,
+    lang_option,
+    n_resamples_option,
+    on_error_option,
+    out_option,
+    quiet_option,
+)
 from ...core.errors import FAILED, OnError, Problems
 from ...core.files import resolve
 from ...core.language import language
@@ -80,6 +87,7 @@ def scorecards(
     is_flag=True,
     help="Score the runs and compare the conditions in a report.",
 )
+@n_resamples_option
 @click.option(
     "--resume/--fresh",
     default=True,
@@ -97,6 +105,7 @@ def run_cr(
     max_requests: int | None,
     max_cost: float | None,
     report: bool,
+    n_resamples: int,
     resume: bool,
     quiet: bool,
 ) -> None:
@@ -124,7 +133,9 @@ def run_cr(
     problems.tell(quiet)
     status = 0
     if report:
-        status = _report(ctx, [str(result.folder) for result in results], out, quiet)
+        arguments = [str(result.folder) for result in results]
+        arguments += ["--n-resamples", str(n_resamples)]
+        status = _report(ctx, arguments, out, quiet)
     if the_plan.config.is_example:
         echo("the replies are of a stand-in by rules, no model: the numbers show the way, no more")
     all_failed = _summarize(results, out)
@@ -149,12 +160,12 @@ def _summarize(results: list[RunResult], out: Path) -> bool:
 
 def _report(
     ctx: click.Context,
-    folders: list[str],
+    arguments: list[str],
     out: Path,
     quiet: bool,
 ) -> int:
-    """The exit status of `report seeds` on these runs."""
-    arguments = ["report", "seeds", *folders, "--suite", "cr", "--out", str(out)]
+    """The exit status of `report seeds` with these arguments."""
+    arguments = ["report", "seeds", *arguments, "--suite", "cr", "--out", str(out)]
     arguments += ["--lang", language()]
     if quiet:
         arguments.append("--quiet")

@@ -20,6 +20,9 @@ Turn = Mapping[Any, Any]
 # what before a forbidden word says that it is denied, up to the word itself, as in 不承诺保本
 DENIAL = re.compile(r"(?:不|没有|无法|并非|绝非|禁止|避免|切勿)[^，。！？；,.!?;]{0,6}$")
 
+# how a memory begins that was cut (`memory.CONTEXT_LIMIT`)
+CUT = re.compile(r"\(\d+ characters before\)")
+
 ENDS = re.compile(r"[。！？!?\n]")
 
 
@@ -46,7 +49,7 @@ def card(turn: Turn) -> dict[str, Any]:
     """The card of a turn.
 
     turn (dialogue and turn), tags, rows (one a measure: what was required, the turn's score and what it falls short
-    of), places (forbidden words of the reply).
+    of), places (forbidden words of the reply), context.
     """
     forbidden = list(forbidden_words(turn))
     rows = list(_rows(turn, forbidden))
@@ -56,6 +59,7 @@ def card(turn: Turn) -> dict[str, Any]:
         "tags": [Line(say("fails {measures}", measures=failed), "bad")] if failed else [],
         "rows": rows,
         "places": [place for place, _ in forbidden],
+        "context": CUT.sub(lambda cut: say(cut[0]), turn["context"]),
     }
 
 

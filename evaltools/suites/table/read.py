@@ -1,4 +1,4 @@
-"""A long file (CSV, XLSX, JSON Lines, parquet): a row is one metric on one sample."""
+"""A long file (CSV, TSV, XLSX, JSON Lines, parquet): a row is one metric on one sample."""
 
 from __future__ import annotations
 

@@ -5,13 +5,13 @@ Its metrics follow from the file.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from ...core.check import Check, duplicate_texts, share_check
 from ...core.errors import Problems, UsageError, shown_path
@@ -45,6 +45,16 @@ class TableOptions(SuiteOptions):
         None, description="NAME of the metric that leads and is tested alone."
     )
     found: tuple[Metric, ...] = ()
+
+    @field_validator("bounds", mode="before")
+    @classmethod
+    def _as_texts(cls, bounds: Any) -> Any:
+        """The texts of the command line, also of {metric: (low, high)}."""
+        if isinstance(bounds, Mapping):
+            return tuple(f"{name}={str(ends).strip('()[]')}" for name, ends in bounds.items())
+        if not isinstance(bounds, list | tuple) or not all(isinstance(t, str) for t in bounds):
+            raise ValueError("expected {metric: (low, high)}, or texts NAME=LOW,HIGH in a list")
+        return bounds
 
     def signature(self) -> dict[str, str]:
         """The metric that leads, where one is named."""

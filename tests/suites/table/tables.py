@@ -25,8 +25,8 @@ def put(
 ) -> Path:
     path = folder / f"{name}.{kind}"
     frame = pd.DataFrame(rows)
-    if kind == "csv":
-        frame.to_csv(path, index=False)
+    if kind in ("csv", "tsv"):
+        frame.to_csv(path, index=False, sep={"csv": ",", "tsv": "\t"}[kind])
     elif kind == "xlsx":
         frame.to_excel(path, index=False)
     elif kind == "parquet":

@@ -16,7 +16,7 @@ from tests.files import write_lines
 from .tables import FEW, KINDS, ROW, ROWS, grid, put
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, "tsv"])
 def test_numbers_by_hand(kind: str, tmp_path: Path) -> None:
     run = et.evaluate("table", put(tmp_path, ROWS, kind))
     assert run.name == "scores"
@@ -71,8 +71,9 @@ def test_limits_of_a_metric(kind: str, tmp_path: Path) -> None:
     assert limits["acc"] == (True, None)
     assert limits["rouge l"] == (False, None)
     assert run["loss"]["ci_low"] >= -5 and run["loss"]["ci_high"] <= 5.5
-    other = et.evaluate("table", put(tmp_path, rows, kind), bounds=("loss=-9,9",))
-    assert {m.name: m.bounds for m in other.metrics}["loss"] == (-9.0, 9.0)
+    for bounds in (("loss=-9,9",), {"loss": (-9, 9)}):
+        other = et.study(put(tmp_path, rows, kind), suite="table", bounds=bounds)
+        assert other.metric("loss").bounds == (-9.0, 9.0)
 
 
 def test_trials_are_repeated_draws_of_one_sample(tmp_path: Path) -> None:

@@ -248,9 +248,11 @@ def test_a_report_at_the_end_is_of_all_runs_and_its_status_that_of_the_command(
 
     commands = {"run": COMMANDS["run"], "report": click.Group("report", {"seeds": seeds})}
     arguments = ["run", "cr", "example:cr/run.toml", "--limit", "2", "--report", "-o", tmp_path]
+    arguments += ["--n-resamples", "100"]
     done = CliRunner().invoke(click.Group("evaltools", commands), list(map(str, arguments)))
     assert done.exit_code == 4
     assert done.stdout.splitlines()[-1].startswith("12 rows in 6 runs, 0 failed")
+    assert asked[6:8] == ["--n-resamples", "100"]
     assert len(set(asked[:6])) == 6 and all(
         (Path(run) / "gold.jsonl").is_file() for run in asked[:6]
     )
