@@ -21,7 +21,7 @@ from ..stats.influence import formulas_of
 from ..stats.intervals import MIN_UNITS
 from . import study_sentences
 from .page import macros
-from .samples import changed_units, groups_of_change, groups_of_run
+from .samples import changed_cards, groups_of_change, groups_of_run
 from .study_sentences import verdict_text
 from .tables import VERDICTS, HtmlTable, no_rows, shown_difference, shown_estimate, stack, words
 from .text import ENDS, anchor, axis_over, clipped, number
@@ -233,7 +233,7 @@ def study_screen(study: Study) -> HtmlTable:
         return run_screen(study.results[0])
     groups: dict[str, Sized] = {}
     for name in study.candidates if study.primary else []:
-        groups |= groups_of_change(changed_units(study, study.primary, name), name)
+        groups |= groups_of_change(changed_cards(study, study.primary, name), name)
     conditions, n = len(study.conditions), len(study.results)
     return _screen(
         study,

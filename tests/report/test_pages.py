@@ -79,6 +79,9 @@ def test_links_of_the_first_screen_open_what_they_name() -> None:
     assert len(targets) == 2
     for target in targets:
         assert f'id="{target}"' in study.samples().html
+    dialogues = et.study(["example:memfin/memory_agent", "example:memfin/plain_llm"])
+    turns = words(study_screen(dialogues).html), words(dialogues.samples().html)
+    assert "19 Lower under plain_llm" in turns[0] and "Lower under plain_llm 19" in turns[1]
 
 
 def test_blocked_metrics_are_one_line_and_no_number(run: et.Run) -> None:
