@@ -38,7 +38,7 @@ class _Row(BaseModel):
 class Scored(_Row):
     """A row of a file of scores; without a score, or not `measured`, the case takes no part."""
 
-    score: Share | None
+    score: Share | None = Field(description="점수")
     threshold: Share | None = None
     measured: Annotated[bool, BeforeValidator(lambda value: value is None or value)] = True
 
@@ -79,19 +79,13 @@ def label_value(value: Any, scale: tuple[float, float] = (0, 1)) -> Any:
     return share
 
 
-def read_scores(
-    path: Path,
-    problems: Problems,
-    score: str = "score",
-) -> pd.DataFrame:
+def read_scores(path: Path, problems: Problems) -> pd.DataFrame:
     """case_id, metric, score (0..1), threshold, measured of the rows of a file of scores that have one.
 
-    Not `measured` is a number that only stands for a score; without that column all are. `score`
-    names the column of the score. summary_scores.csv is such a file, summary_scores.xlsx too. Reports what is wrong
-    by line, also a case that has two scores of a metric.
+    Not `measured` is a number that only stands for a score; without that column all are. summary_scores.csv is
+    such a file, summary_scores.xlsx too. Reports what is wrong by line, also a case that has two scores of a metric.
     """
-    field: Any = (Share | None, Field(validation_alias=score, description="점수"))
-    rows = _read(path, create_model("Scored", __base__=Scored, score=field), problems, "score")
+    rows = _read(path, Scored, problems, "score")
     frame = pd.DataFrame(rows, columns=["case_id", "metric", "score", "threshold", "measured"])
     return frame.astype({"score": float, "threshold": float, "measured": bool})
 

@@ -135,7 +135,7 @@ def test_labels_that_were_not_drawn_at_random_are_named_as_such() -> None:
 
 # --- files
 
-SCORES = 'case_id,metric,score,rule_score,evidence\na,m,0.5,1,"{""x"": 1}"\nb,m,,0,\nc,m,1,1,\n'
+SCORES = 'case_id,metric,score,evidence\na,m,0.5,"{""x"": 1}"\nb,m,,\nc,m,1,\n'
 
 
 def read(
@@ -156,11 +156,6 @@ def test_scores_and_labels_of_csv_and_jsonl_are_the_same(tmp_path: Path) -> None
     assert none == nothing == []
     pd.testing.assert_frame_equal(csv, jsonl)
     assert csv["label"].tolist() == [1, 0]
-    assert read_scores(tmp_path / "s.csv", Problems(), "rule_score")["score"].tolist() == [
-        1,
-        0,
-        1,
-    ]
 
 
 @pytest.mark.parametrize(

@@ -55,12 +55,6 @@ def _scale(
     help="The file to write.",
 )
 @click.option(
-    "--score",
-    default="score",
-    metavar="NAME",
-    help="Column of SCORES: rule_score for the rules.",
-)
-@click.option(
     "--scale",
     default="0-1",
     metavar="LOW-HIGH",
@@ -72,7 +66,6 @@ def calibrate(
     scores: Path,
     labels: Path | None,
     out: Path,
-    score: str,
     scale: tuple[float, float],
     confidence: float,
 ) -> None:
@@ -85,7 +78,7 @@ def calibrate(
     """
     refuse_input(out, [path for path in (scores, labels) if path])
     problems = Problems()
-    scored = read_scores(scores, problems, score)
+    scored = read_scores(scores, problems)
     problems.raise_if_failed()
     labelled = read_labels(labels or scores, scored, problems, scale)
     problems.raise_if_failed()
