@@ -28,7 +28,7 @@ FOREIGN = {
 }
 """How files begin that are no text in UTF-8."""
 
-BINARY = (".xlsx", ".xlsm", ".parquet", ".zip", ".eval")
+BINARY = (".xlsx", ".xlsm", ".zip", ".eval")
 """The endings of files that are read as what they are, which is no text."""
 
 CODES = {"json_invalid": "bad-json", "model_type": "not-an-object"}

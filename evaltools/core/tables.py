@@ -22,7 +22,7 @@ from .records import BOM, T, fitted, not_utf8, require_file
 
 TEXTS = TypeAdapter(list[str | None])
 
-# what a cell of a table of scores must be is judged alike for all kinds of files, parquet too
+# what a cell of a table of scores must be is judged alike for all kinds of files
 Name = SkipValidation[str | int | float | None]
 Number = SkipValidation[float | None]
 
@@ -72,7 +72,7 @@ def read_table(
     required = {}
     for name, info in model.model_fields.items():
         if info.is_required():
-            required[str(info.validation_alias or name)] = info.description
+            required[name] = info.description
     for line, values in table_rows(path, required, problems, column_of):
         id_ = str(values.get(next(iter(required), "")) or "")
         record = fitted(

@@ -1,4 +1,4 @@
-"""A long file (CSV, TSV, XLSX, JSON Lines, parquet): a row is one metric on one sample."""
+"""A long file (CSV, TSV, XLSX, JSON Lines): a row is one metric on one sample."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ...core.names import first_names
 from ...core.tables import COLUMNS, TABLES, Line, table_rows
 
 NAMES = ("id", "metric", "condition", "seed", "trial", "cluster", "text")
-NESTED = (list, dict, bytes, np.ndarray)
+NESTED = (list, dict)
 NUMBERS = ("value", "num", "den", "low", "high", "higher_is_better")
 
 TRUTH = {"true": 1, "false": 0}
@@ -34,18 +34,14 @@ def read(
 
     InputError where the file is damaged or not in the long form.
     """
-    kind = path.suffix.lower()
-    if kind == ".parquet":
-        frame = _parquet(path, problems)
+    if path.suffix.lower() in TABLES:
+        rows = dict(table_rows(path, dict.fromkeys(["id", "metric"]), problems))
     else:
-        if kind in TABLES:
-            rows = dict(table_rows(path, dict.fromkeys(["id", "metric"]), problems))
-        else:
-            rows = {}
-            for line, row in read_jsonl(path, Line, problems):
-                # in the order of the file, which a set has not
-                rows[line] = {name: cell for name, cell in row if name in row.model_fields_set}
-        frame = pd.DataFrame(list(rows.values()), index=list(rows))
+        rows = {}
+        for line, row in read_jsonl(path, Line, problems):
+            # in the order of the file, which a set has not
+            rows[line] = {name: cell for name, cell in row if name in row.model_fields_set}
+    frame = pd.DataFrame(list(rows.values()), index=list(rows))
     columns = {*frame}
     has_score = "value" in columns or {"num", "den"} <= columns
     if len(frame) and not (has_score and {"id", "metric"} <= columns):
@@ -53,23 +49,6 @@ def read(
             f"expected the columns id, metric and value (or num and den), got {first_names(frame)}"
         )
         raise problems.fatal("wrong-columns", message, file=path)
-    return frame
-
-
-def _parquet(
-    path: Path,
-    problems: Problems,
-) -> pd.DataFrame:
-    from pyarrow import ArrowException, parquet
-
-    try:
-        frame = parquet.read_table(path).to_pandas(ignore_metadata=True)
-    except (ArrowException, OSError) as error:
-        message = f"not parquet, or not whole: {error}"
-        raise problems.fatal("bad-parquet", message, file=path) from None
-    for name in frame.select_dtypes("category"):
-        frame[name] = frame[name].astype(object)
-    frame.index += 1
     return frame
 
 

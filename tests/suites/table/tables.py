@@ -11,7 +11,7 @@ import pandas as pd
 
 import evaltools as et
 
-KINDS = ("csv", "jsonl", "parquet", "xlsx")
+KINDS = ("csv", "jsonl", "xlsx")
 
 
 FEW = et.Resampling(n_resamples=100)
@@ -29,8 +29,6 @@ def put(
         frame.to_csv(path, index=False, sep={"csv": ",", "tsv": "\t"}[kind])
     elif kind == "xlsx":
         frame.to_excel(path, index=False)
-    elif kind == "parquet":
-        frame.to_parquet(path, index=False)
     else:
         text = "".join(
             json.dumps({k: v for k, v in row.items() if v is not None}) + "\n" for row in rows

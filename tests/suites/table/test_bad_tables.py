@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
 import evaltools as et
 from evaltools.core.errors import InputError
 from tests.app.calling import call, written
 
-from .tables import KINDS, ROW, ROWS, grid, put
+from .tables import KINDS, ROW, ROWS, put
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -98,26 +97,6 @@ def test_too_many_metrics_are_a_column_taken_for_another(tmp_path: Path) -> None
     )
 
 
-def test_damaged_parquet(tmp_path: Path) -> None:
-    path = put(tmp_path, grid(), "parquet")
-
-    def refused() -> str:
-        return call("score", "table", path, "-o", tmp_path / "o", status=3).output
-
-    path.write_bytes(path.read_bytes()[:-10])
-    assert "not parquet, or not whole" in refused()
-    put(tmp_path, [{"case": 1, "score": 2}], "parquet")
-    assert "expected the columns id, metric" in refused()
-    pd.DataFrame({"id": [b"a"], "metric": "m", "value": [0.0]}).to_parquet(path)
-    assert "id: expected a text or a number, got" in refused()
-    pd.DataFrame({"id": ["a"], "metric": "m", "value": [[1, 2]]}).to_parquet(path)
-    assert "value: expected a number, got '[1 2]'" in refused()
-    # within parquet a time is a whole number, of nanoseconds
-    time = pd.to_datetime(["2026-01-01"])
-    pd.DataFrame({"id": ["a"], "metric": "m", "value": time}).to_parquet(path)
-    assert "value: expected a number, got '2026-01-01'" in refused()
-
-
 @pytest.mark.parametrize(
     ("option", "said"),
     [
@@ -156,6 +135,7 @@ def test_a_seed_in_some_rows_of_a_condition_only_is_bad_input(tmp_path: Path) ->
         ("t.xlsx", b"PK\x03\x04", "no Excel workbook that can be read"),
         ("t.csv", b"PK\x03\x04", "the file is an Excel workbook or another archive; expected text"),
         ("t.jsonl", b"\x00\x01", "the file is binary; expected text in UTF-8"),
+        ("t.parquet", b"PAR1", "the file is parquet; expected text in UTF-8"),
     ],
 )
 def test_what_is_no_text_is_one_problem(name: str, start: bytes, said: str, tmp_path: Path) -> None:

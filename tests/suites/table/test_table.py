@@ -57,7 +57,7 @@ def test_a_metric_without_direction_is_described_and_never_judged(
 
 def test_an_empty_column_of_directions_says_that_none_is_known(tmp_path: Path) -> None:
     rows = [{**row, "higher_is_better": None} for row in ROWS]
-    for kind in ("csv", "parquet"):
+    for kind in ("csv", "xlsx"):
         run = et.evaluate("table", put(tmp_path, rows, kind))
         assert {m.better for m in run.metrics} == {"none"}, kind
 
@@ -220,17 +220,6 @@ def test_nan_is_not_measured(tmp_path: Path) -> None:
     for kind in KINDS:
         path = put(tmp_path, [ROW, {**ROW, "id": "b", "value": float("nan")}], kind)
         assert et.evaluate("table", path)["acc"]["n_units"] == 1, kind
-
-
-def test_texts_of_parquet_are_read_as_they_are(tmp_path: Path) -> None:
-    frame = pd.DataFrame([{**row, "condition": "c", "seed": None} for row in ROWS])
-    frame["text"] = frame["text"].astype("category")
-    runs = [
-        et.evaluate("table", put(tmp_path, frame, kind, "t"), resampling=FEW)
-        for kind in ("parquet", "csv")
-    ]
-    assert runs[0].frame.equals(runs[1].frame)
-    assert runs[0].data.drop(columns="line").equals(runs[1].data.drop(columns="line"))
 
 
 @pytest.mark.parametrize("value", [None, 0, 1])
