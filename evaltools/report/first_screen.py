@@ -21,7 +21,7 @@ from ..stats.influence import formulas_of
 from ..stats.intervals import MIN_UNITS
 from . import study_sentences
 from .page import macros
-from .samples import changed_cards, groups_of_change, groups_of_run
+from .samples import changed_units, groups_of_change, groups_of_run
 from .study_sentences import verdict_text
 from .tables import VERDICTS, HtmlTable, no_rows, shown_difference, shown_estimate, stack, words
 from .text import ENDS, anchor, axis_over, clipped, number
@@ -206,6 +206,23 @@ def where_to_look(groups: Mapping[str, Sized]) -> HtmlTable:
         if len(members):
             links.append((f"{len(members):,}", label, anchor("group", label)))
     return HtmlTable(macros().look(links) if links else "")
+
+
+def changed_cards(
+    study: Study,
+    metric: str,
+    candidate: str,
+) -> pd.DataFrame:
+    """The samples that carry a difference, each as often as it has a card: of a suite's own view one a row."""
+    changed = changed_units(study, metric, candidate)
+    if not study.suite.sample_view:
+        return changed
+    unit, n_rows = study.suite.unit, []
+    for condition in (study.baseline, candidate):
+        for run in study.conditions[condition].values():
+            n_rows.append(run.data.get("item", run.data[unit]).value_counts())
+    n_cards = pd.concat(n_rows, axis=1).max(axis=1)
+    return changed.loc[changed.index.repeat(n_cards[changed[unit]])]
 
 
 # --- the screens

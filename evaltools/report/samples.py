@@ -339,23 +339,6 @@ def changed_units(
     return changed.assign(sign=np.sign(change).astype(int))
 
 
-def changed_cards(
-    study: Study,
-    metric: str,
-    candidate: str,
-) -> pd.DataFrame:
-    """The samples that carry a difference, each as often as it has a card: of a suite's own view one a row."""
-    changed = changed_units(study, metric, candidate)
-    if not study.suite.sample_view:
-        return changed
-    unit, n_rows = study.suite.unit, []
-    for condition in (study.baseline, candidate):
-        for run in study.conditions[condition].values():
-            n_rows.append(run.data.get("item", run.data[unit]).value_counts())
-    n_cards = pd.concat(n_rows, axis=1).max(axis=1)
-    return changed.loc[changed.index.repeat(n_cards[changed[unit]])]
-
-
 def groups_of_change(
     changed: pd.DataFrame,
     candidate: str,
