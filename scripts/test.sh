@@ -21,6 +21,9 @@ environment() {
     rm -rf "$venv" &&
         "$python" -m venv "$venv" &&
         "$venv/bin/pip" install -q --disable-pip-version-check uv &&
+        "$venv/bin/uv" pip install -q --python "$venv/bin/python" -e . &&
+        # what the package declares is enough for a report
+        "$venv/bin/evaltools" report cr example:cr/no_memory__seed1_proposed -q -o "$venv/report" &&
         "$venv/bin/uv" pip install -q --python "$venv/bin/python" -e '.[dev]'
 }
 

@@ -253,9 +253,9 @@ class Study(Result):
         UsageError for one condition, an unknown metric, and one that has no direction or that a check blocks.
 
         >>> import evaltools as et
-        >>> cmp = et.compare("example:cr/no_memory", "example:cr/with_memory")
-        >>> list(cmp.rank("fix_rate_refpol")["condition"])
-        ['with_memory', 'no_memory']
+        >>> cmp = et.compare("example:memfin/plain_llm", "example:memfin/memory_agent")
+        >>> list(cmp.rank("m1_key_coverage")["condition"])
+        ['memory_agent', 'plain_llm']
         """
         if len(self.conditions) == 1:
             raise UsageError(f"one condition only ({self.baseline}): nothing to rank")
@@ -287,9 +287,9 @@ class Study(Result):
         leaves open), calls, ... UsageError where these are not two conditions, and as `rank`.
 
         >>> import evaltools as et
-        >>> cmp = et.compare("example:cr/no_memory", "example:cr/with_memory")
-        >>> cmp.plan("tuple_f1_s2_refpol", 0.1, seeds=[3])["seeds"].tolist()
-        [3]
+        >>> cmp = et.compare("example:memfin/plain_llm", "example:memfin/memory_agent")
+        >>> cmp.plan("m1_key_coverage", 0.3, seeds=[1])["samples"].tolist()
+        [20.0]
         """
         name = self.directed(metric).name
         return plan(
@@ -340,9 +340,9 @@ class Study(Result):
         the primary one. Columns: part, n, then those of `frame`, p adjusted over the parts (Holm).
 
         >>> import evaltools as et
-        >>> cmp = et.compare("example:cr/no_memory", "example:cr/with_memory")
-        >>> sorted(cmp.by("split")["part"])
-        ['dev', 'valid']
+        >>> cmp = et.compare("example:memfin/plain_llm", "example:memfin/memory_agent")
+        >>> sorted(cmp.by("difficulty")["part"])
+        ['easy', 'hard', 'medium']
         """
         in_parts: dict[str, dict[str, pd.DataFrame]] = {name: {} for name in self.conditions}
         for condition, seed, run, parts in self._of_runs(by_parts(self.units, column)):
@@ -377,9 +377,9 @@ class Study(Result):
         their values on both sides, the change, and its influence.
 
         >>> import evaltools as et
-        >>> cmp = et.compare("example:cr/no_memory", "example:cr/with_memory")
-        >>> cmp.samples("tuple_f1_s2_refpol").frame["text_id"].head(2).tolist()
-        ['review-023', 'review-034']
+        >>> cmp = et.compare("example:memfin/plain_llm", "example:memfin/memory_agent")
+        >>> cmp.samples("m1_key_coverage").frame["dialog_id"].head(2).tolist()
+        ['memfin-ex-01', 'memfin-ex-03']
         """
         metric = metric or self.primary
         names = [self.candidate(candidate)] if candidate else self.candidates
