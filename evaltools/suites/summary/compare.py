@@ -27,12 +27,12 @@ from .facts import (
     HIGH,
     LOW,
     NEGATIVE,
+    OPPOSITE,
     OPPOSITE_BOUND,
     OPPOSITE_PAYMENT,
     Fact,
     clause_facts,
     has_figure,
-    opposite,
     value_facts,
 )
 from .restated import restated
@@ -255,7 +255,7 @@ class Sources:
         same = self.same.get(fact.entity.key, [])[:MOST_SOURCES]
         if fact.entity.kind == CLAIM:
             # "10만원 한도" says of a thing that it has a figure, and not whether it is paid
-            says = {*fact.says, *(opposite(side)[0] for side in fact.says)}
+            says = {*fact.says, *(OPPOSITE[side][0] for side in fact.says)}
             same = [source for source in same if source.says & says]
         if fact.says & BOUNDS:
             if fact.entity.kind == "duration":
@@ -322,7 +322,7 @@ class Sources:
         own: the facts of the summary by key. Where it states the other value too, it may have swapped
         the two: each must fit better in the place of the other.
         """
-        if fact.entity.kind not in FIGURES or fact.entity.base in NAMES or fact.is_reckoned:
+        if fact.entity.kind not in FIGURES or fact.entity.base in NAMES:
             return None
         if self.same[fact.entity.key][0].entity.support_only:
             return None
@@ -414,7 +414,7 @@ def _total(
 def _contradicted(one: Fact, other: Fact) -> list[str]:
     """The names of what the one says of which the other says the opposite."""
     of_other = other.says - one.says
-    opposites = (opposite(side) for side in sorted(one.says - other.says))
+    opposites = (OPPOSITE[side] for side in sorted(one.says & OPPOSITE.keys() - other.says))
     return [why for side, why in opposites if side in of_other]
 
 
@@ -423,7 +423,7 @@ def _is_alternative(fact: Fact, candidate: Fact) -> bool:
     if _kind(fact) != _kind(candidate) or fact.entity.key == candidate.entity.key:
         return False
     same_bound = fact.says & BOUNDS == candidate.says & BOUNDS
-    return same_bound and not candidate.is_reckoned and not candidate.entity.support_only
+    return same_bound and not candidate.entity.support_only
 
 
 def _written_bare(entity: Entity) -> list[str]:

@@ -34,10 +34,6 @@ OPPOSITE_PAYMENT = "the source says the opposite of payment"
 OPPOSITE_BOUND = "the source puts the opposite bound on it"
 EXISTENCE = "one says that there is none, the other that there is"
 CHANGE = "the source says the opposite change"
-DENIAL = "one denies what the other says"
-
-SAYS, DENIES = "says ", "denies "
-"""Before the stem of a verb behind a value."""
 
 _OPPOSITES = {
     (LOW, HIGH): OPPOSITE_BOUND,
@@ -48,18 +44,6 @@ _OPPOSITES = {
 OPPOSITE = {
     one: (other, why) for pair, why in _OPPOSITES.items() for one, other in (pair, pair[::-1])
 }
-
-
-def opposite(side: str) -> tuple[str, str]:
-    """What contradicts something that is said of a value, and what that is called; ("", "") where nothing does.
-
-    >>> opposite("low")[0], opposite("denies 더")[0], opposite("says")
-    ('high', 'says 더', ('', ''))
-    """
-    for one, other in ((SAYS, DENIES), (DENIES, SAYS)):
-        if side.startswith(one):
-            return other + side.removeprefix(one), DENIAL
-    return OPPOSITE.get(side, ("", ""))
 
 
 _JOINT = r"\s?(?:이|가|을|를|은|는|의|보다|만큼)?\s?"
@@ -82,12 +66,6 @@ _BEHIND = {
     ),
 }
 """What stands right behind a value -> what it says of it."""
-
-_LAPSES = re.compile(
-    _JOINT
-    + r"(?:초과|넘|지나|경과)[가-힣]{0,3}면[^.!?;\n0-9]{0,40}?(?:않|못|없|(?<![가-힣])안 |불가|거절|소멸|무효)"
-)
-"""What is denied when a value has passed: after 2 months no claim is taken is the same as within 2 months."""
 
 _AHEAD = {
     LOW: re.compile(r"(?:최소|최저|적어도|하한)\s?(?:는|은|:)?\s?$"),
@@ -119,13 +97,6 @@ _ABSENT = re.compile(
 )
 """An item is told as not there: 면책기간 없음, 자기부담 0%; but 동의 없이 is a circumstance of what follows."""
 
-_VERB = re.compile(
-    rf"(?<![가-힣])(?!{_PAY})(?P<stem>[가-힣]{{1,4}})"
-    r"(?:(?P<denied>[하되]지 ?(?:는|도)? ?(?:않|못|아니)|[할될] 수 없)"
-    r"|[합됩]니|[한된]다|[함됨할될](?![가-힣])|[해돼]야|[하되][고며면]|[했됐])"
-)
-"""A verb of 하다 or 되다 with its denial, if it has one: 더하지 않음, 더합니다."""
-
 _CONDITION = re.compile(
     r"공제(?:금|액)?[^.;\n]{0,14}(?:제외|빼|뺀)"
     r"|(?:되어|하여|받아|돼|해)도\s|[가-힣]{0,4}지 ?(?:않|못|아니)[가-힣]{0,3}(?:면| (?:경우|때|날|것이면))"
@@ -153,14 +124,6 @@ _ENDING = re.compile(
 )
 """Endings of verbs and particles: what a word is about stands before them."""
 
-_RECKONED = re.compile(
-    r"[x×*=→]\s?$|[0-9][0-9,.]*\s?[가-힣%]{0,4}(?:\s?\+|(?:에서|보다)\s?[가-힣]{0,2})\s?$"
-)
-_RECKONED_WITH = re.compile(
-    r"\s?(?:[x×*=→]|\+\s?[0-9])|(?:에서|보다|\s중(?:에서)?)\s?[가-힣]{0,2}\s?[0-9]"
-)
-"""Before and behind a value that is reckoned with, or changed: 3만원 x 42일, 5만원 → 3만원, 10회에서 8회로."""
-
 _FIGURE = re.compile(r"[0-9]")
 CLAUSE_END = re.compile(rf"[.!?](?!\d)|[;\n|\[\]■○●▶※]|{_CONNECTIVE}")
 _ASIDE = re.compile(r"\([^()0-9]*\)|['‘\"“][^'‘’\"“”0-9]*['’\"”]")
@@ -186,14 +149,13 @@ class Fact:
 
     entity: the value; of kind "payment" the clause. number: of the text that states it. says: what
     the words around say of it (LOW, UP, PAID, ...). words: pairs of syllables around it, and values
-    that are conditions of it. is_reckoned: it is a step of a reckoning, and of no single item.
+    that are conditions of it.
     """
 
     entity: Entity
     number: int
     says: frozenset[str]
     words: frozenset[str]
-    is_reckoned: bool = False
 
     @property
     def place(self) -> dict[str, Any]:
@@ -242,8 +204,7 @@ def _fact(
         if other.start < entity.start - len(line) or other.kind == entity.kind:
             break
         words |= {other.key} if other.base else set()
-    is_reckoned = bool(_RECKONED.search(before) or _RECKONED_WITH.match(after))
-    return Fact(entity, number, _sides(before, after), words, is_reckoned)
+    return Fact(entity, number, _sides(before, after), words)
 
 
 def clause_facts(read: ReadText, number: int = 0) -> list[Fact]:
@@ -299,9 +260,7 @@ def _norm(text: str) -> str:
 def _sides(before: str, after: str) -> frozenset[str]:
     says = {side for side, pattern in _BEHIND.items() if pattern.match(after)}
     says |= {side for side, pattern in _AHEAD.items() if pattern.search(before)}
-    says.add(DENIED if _LAPSES.match(after) else _payment_behind(after))
-    for verb in _VERB.finditer(CLAUSE_END.split(after, maxsplit=1)[0]):
-        says.add((DENIES if verb["denied"] else SAYS) + verb["stem"])
+    says.add(_payment_behind(after))
     return frozenset(says - {""})
 
 
