@@ -208,21 +208,16 @@ def where_to_look(groups: Mapping[str, Sized]) -> HtmlTable:
     return HtmlTable(macros().look(links) if links else "")
 
 
-def changed_cards(
-    study: Study,
-    metric: str,
-    candidate: str,
-) -> pd.DataFrame:
+def changed_cards(study: Study, candidate: str) -> pd.DataFrame:
     """The samples that carry a difference, each as often as it has a card: of a suite's own view one a row."""
-    changed = changed_units(study, metric, candidate)
+    changed = changed_units(study, study.primary, candidate)
     if not study.suite.sample_view:
         return changed
-    unit, n_rows = study.suite.unit, []
+    rows = []
     for condition in (study.baseline, candidate):
-        for run in study.conditions[condition].values():
-            n_rows.append(run.data.get("item", run.data[unit]).value_counts())
-    n_cards = pd.concat(n_rows, axis=1).max(axis=1)
-    return changed.loc[changed.index.repeat(n_cards[changed[unit]])]
+        rows += [data[study.suite.unit].value_counts() for data in study.frames(condition).values()]
+    n_cards = pd.concat(rows, axis=1).max(axis=1).reindex(changed[study.suite.unit], fill_value=1)
+    return changed.loc[changed.index.repeat(n_cards)]
 
 
 # --- the screens
@@ -250,7 +245,7 @@ def study_screen(study: Study) -> HtmlTable:
         return run_screen(study.results[0])
     groups: dict[str, Sized] = {}
     for name in study.candidates if study.primary else []:
-        groups |= groups_of_change(changed_cards(study, study.primary, name), name)
+        groups |= groups_of_change(changed_cards(study, name), name)
     conditions, n = len(study.conditions), len(study.results)
     return _screen(
         study,
