@@ -72,7 +72,7 @@ def calibrate(
     """Compare SCORES of a judge or of rules with LABELS of people.
 
     SCORES have the columns case_id, metric, score (summary_scores.csv is such a file), LABELS case_id, metric, label,
-    and maybe rater; both are CSV, XLSX or JSONL. A workbook summary_scores.xlsx with labels in it is both at once.
+    and maybe rater; both are CSV, TSV, XLSX or JSONL. A workbook summary_scores.xlsx with labels in it is both at once.
     A label is a number from 0 to 1, yes or no, pass or fail, 합격 or 불합격, 예 or 아니요. The corrected mean is what
     people would give all cases; below 30 labels of a metric there is none.
     """
