@@ -6,6 +6,7 @@ import math
 import types
 from collections.abc import Sequence
 from contextlib import redirect_stdout, suppress
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
@@ -136,7 +137,7 @@ study_options = together(
         is_flag=True,
         expose_value=False,
         callback=lambda context, option, quiet: (
-            quiet and context.with_resource(redirect_stdout(None))
+            quiet and context.with_resource(redirect_stdout(StringIO()))
         ),
         help="Print errors only.",
     ),

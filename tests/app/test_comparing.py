@@ -54,6 +54,8 @@ def test_the_verdict_first_then_lines_that_fit(
     assert line.split()[4:7] == [*numbers, f"{fix['delta']:+.3f}"]
     monkeypatch.setenv("COLUMNS", "200")
     everything = call("compare", *pair, "--all", "-v", *QUICK).stdout
+    assert call("compare", *pair, "-q", "--csv", "q.csv", *QUICK).output == ""
+    assert pd.read_csv("q.csv").set_index("metric").equals(table)
     shown = [line.split()[0] for line in everything.splitlines() if line.strip()]
     assert set(table.index) <= set(shown)
     assert everything.rstrip().endswith(study.signature)

@@ -103,15 +103,6 @@ def test_a_failed_cell_leaves_the_notebook_with_the_error_at_its_top(job: Any) -
     assert str(again) == str(caught.value) and str(made.folder / NOTEBOOK) in str(again)
 
 
-def test_a_dead_kernel_is_a_failed_report_and_no_library_says_so_too(
-    job: Any, caplog: pytest.LogCaptureFixture
-) -> None:
-    made = job("print(text)", "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)", text="x")
-    with pytest.raises(WorkFailed, match="Kernel died"):
-        run(made)
-    assert written(made.folder) == {NOTEBOOK} and caplog.messages == []
-
-
 def scored(out: Path) -> Path:
     """The folder of a result."""
     et.evaluate("summary", "example:summary/cases.jsonl", out=out, n_resamples=100)
