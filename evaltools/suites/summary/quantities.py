@@ -1,4 +1,4 @@
-"""Numbers with their units: 3천만원, 90일, 20~50만원, 1년 6개월, thirty (30) days.
+"""Numbers with their units: 3천만원, 90일, 20~50만원, 1년 6개월, 두 달.
 
 A text is read from left to right; every reader looks ahead a bounded distance. Source:
 specification D16; the units come from the rule file.
@@ -13,8 +13,6 @@ from typing import NamedTuple
 
 from .rules import Rules, Unit
 from .text import (
-    ENGLISH,
-    ENGLISH_SCALE,
     HANGUL,
     NATIVE,
     NOTATION,
@@ -33,7 +31,7 @@ for _name, _words in NOTATION["unit"].items():
     AROUND[_name] = "|".join(_words.split())
 """Words that stand around a number, as alternatives."""
 
-_ENGLISH_SCALE = re.compile(rf"\s?({any_of(ENGLISH_SCALE)})(?![a-z0-9])")
+_ENGLISH_SCALE = re.compile(r"(?:[km]|\s?(?:thousand|[mb]n|[mbtr]+illion))(?![a-z0-9])")
 _AMOUNT_ENDS = re.compile(
     rf"(?![0-9a-z가-힣])|(?:{AROUND['particles']})(?![a-z])|{AROUND['words']}"
 )
@@ -45,8 +43,6 @@ _POLITE_END = "(?!신데|신가요)"
 
 _ALONE = NOTATION["alone"]
 """Unit -> the syllables that are numerals alone before it: 삼 년, but not 일원."""
-
-_NUMERALS = NATIVE | ENGLISH
 
 _STANDARD = {
     "amount": Unit(kind="amount", base="KRW", words=("원",)),
@@ -95,7 +91,7 @@ class UnitWords:
         self.of_prefix = {sign.lower(): unit for unit in rules.units for sign in unit.before}
         self.of_kind = _STANDARD | {unit.kind: unit for unit in reversed(rules.units)}
         words = sorted(patterns, key=len, reverse=True)
-        joint = r"여?(?:\s{0,2}|\s?\)\s?)|[\s-]?(?:\([0-9]{1,4}\)\s?)?"
+        joint = r"여?(?:\s{0,2}|\s?\)\s?)|-"
         all_words = "|".join(map(patterns.__getitem__, words))
         self._behind = re.compile(f"(?:{joint})(?P<unit>{all_words})")
         after = rf"(?:{any_of(rules.particles or ('의',))}|{AROUND['after']})"
@@ -112,9 +108,8 @@ class UnitWords:
             r"(?:\s?(?::|대)\s?|(?<=[0-9]{2}),?\s[가-힣]{1,6}\s(?=[0-9]{2}))(?P<other>[0-9]{1,2})(?![0-9:%]))",
             # a figure, behind the sign that may stand before it ($)
             rf"(?P<figure>(?:(?<![a-z])(?:{signs})\s?)?)(?=[0-9])",
-            # 두 달, 두달, thirty days
-            rf"(?P<numeral>(?<![가-힣])(?:{any_of(NATIVE)})(?=\s(?:{korean})|(?:{AROUND['joined']})(?:(?![가-힣])|{after}))"
-            rf"|(?<![a-z])(?<!hundred )(?<!and )(?:{any_of(ENGLISH)})(?![a-z]))",
+            # 두 달, 두달
+            rf"(?P<numeral>(?<![가-힣])(?:{any_of(NATIVE)})(?=\s(?:{korean})|(?:{AROUND['joined']})(?:(?![가-힣])|{after})))",
             # 삼천만원, 일억 이천만원, 오만 팔천 팔백원
             r"(?<![가-힣0-9])(?:일금|금|약|총|최대|최고|각)?"
             rf"(?P<hangul>[{HANGUL}]{{1,24}}(?:(?:(?<=[천만억조])\s|\s(?=[만억]))[{HANGUL}]{{1,16}}){{0,2}})",
@@ -125,7 +120,7 @@ class UnitWords:
         text: str,
         end: int,
     ) -> NamedUnit | None:
-        """The unit behind a number that ends at `end`: 90일, 90 일, (90)일, thirty-day, thirty (30) days."""
+        """The unit behind a number that ends at `end`: 90일, 90 일, (90)일, 90-day."""
         match = self._behind.match(text, end)
         if match is None:
             return None
@@ -178,10 +173,9 @@ class QuantityReader:
         if number is None:
             run = _DIGIT_RUN.match(self.text, start)
             return run.end() if run else start + 1
-        begin, scale, end = start - len(sign), 1, number.end
-        english = _ENGLISH_SCALE.match(self.text, end)
-        if english and (sign or len(english[1]) > 2):  # $100k, but 100 m
-            scale, end = ENGLISH_SCALE[english[1]], english.end()
+        begin, end = start - len(sign), number.end
+        if _ENGLISH_SCALE.match(self.text, end):  # $100k is not read, rather than read as $100
+            return end
         unit = self.words.of_prefix.get(sign.strip())
         named = self.words.behind(self.text, end)
         if named and (unit is None or named.unit.kind == unit.kind):
@@ -192,8 +186,8 @@ class QuantityReader:
         if unit is None:
             self._bare.append(number)
             return end
-        self._lend(unit, number, scale, begin)
-        self._add(unit, number.value * scale, begin, end)
+        self._lend(unit, number, begin)
+        self._add(unit, number.value, begin, end)
         return end
 
     def hangul(self, match: re.Match[str]) -> int:
@@ -235,8 +229,8 @@ class QuantityReader:
         return bool(is_large and run[-1] not in "이 " and _AMOUNT_ENDS.match(self.text, end))
 
     def numeral(self, match: re.Match[str]) -> int:
-        """두 달, thirty (30) days: a numeral in words. One of a countable (한 번, one case) says no count."""
-        value = _NUMERALS[match["numeral"]]
+        """두 달: a numeral in words. One of a countable (한 번) says no count."""
+        value = NATIVE[match["numeral"]]
         named = self.words.behind(self.text, match.end())
         if named is None:
             return match.end()
@@ -315,16 +309,15 @@ class QuantityReader:
         self,
         unit: Unit,
         number: Number,
-        scale: int,
         start: int,
     ) -> None:
-        """Add the bare figures right before a quantity, with its unit and scale: 20~50만원; 3, 6, 12개월; 5-10%."""
+        """Add the bare figures right before a quantity, with its unit: 20~50만원; 3, 6, 12개월; 5-10%."""
         end = start
         for plain in reversed(self._bare):
             joint = _JOINT.fullmatch(self.text, plain.end, end)
             if not joint or ("," in joint[0] and plain.value > 10 * number.value):
                 break
-            self._add(unit, _in_scale_of(number, plain) * scale, plain.start, plain.end)
+            self._add(unit, _in_scale_of(number, plain), plain.start, plain.end)
             end = plain.start
         self._bare.clear()
 

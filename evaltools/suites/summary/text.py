@@ -1,6 +1,6 @@
 """Text as the rules compare it, with the way back to the places of the original, and the numbers in it.
 
-Numbers are those of Korean and English texts: 1,500,000, 1.5억, 3천5백만, 삼천만, thirty. Every reader of them takes a
+Numbers are those of Korean and English texts: 1,500,000, 1.5억, 3천5백만, 삼천만, 서른. Every reader of them takes a
 normalised text (lower case, half width) and a place in it, and looks ahead a bounded number of characters beyond the
 number itself. Source: specification D1 (Unicode NFC), D15 and D16 (full-width forms).
 """
@@ -117,19 +117,9 @@ Value = int | Decimal
 """Exact: 2221.3005억 is 222130050000."""
 
 
-def _words(
-    table: str,
-    joints: tuple[str, ...] = (),
-    smallest_ten: int = 10,
-) -> dict[str, int]:
-    """The words of a table of notation.toml -> their numbers; with joints also tens and ones put together (열한)."""
-    words = {word: int(n) for n, of_n in NOTATION[table].items() for word in of_n.split()}
-    numbers = dict(words)
-    for ten, n_ten in words.items():
-        for one, n_one in words.items():
-            if n_ten >= smallest_ten and 0 < n_one < 10:
-                numbers |= dict.fromkeys((ten + joint + one for joint in joints), n_ten + n_one)
-    return numbers
+def _words(table: str) -> dict[str, int]:
+    """The words of a table of notation.toml -> their numbers."""
+    return {word: int(n) for n, of_n in NOTATION[table].items() for word in of_n.split()}
 
 
 ONES = _words("hangul")
@@ -139,9 +129,11 @@ SCALES = SMALL | BIG
 HANGUL = "".join([*ONES, *SCALES])
 """All syllables of numbers in Hangul."""
 
-NATIVE = _words("native", ("",))
-ENGLISH = _words("english", ("-", " "), 20)
-ENGLISH_SCALE = _words("english_scale")
+NATIVE = _words("native")
+for _ten, _n in [*NATIVE.items()]:
+    if _n >= 10:
+        NATIVE |= {_ten + one: _n + n for one, n in NATIVE.items() if n < 10}
+"""Tens and ones stand together: 열한."""
 
 TEN_THOUSAND = BIG["만"]
 HUNDRED_MILLION = BIG["억"]

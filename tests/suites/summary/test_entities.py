@@ -161,7 +161,6 @@ def test_positions_point_into_the_text_as_it_was_given() -> None:
         "2026-",
         "1~",
         "20,",
-        "one ",
         "무조건 지급되는 ",
         "단서진단서",
         "지급되지 않",
