@@ -18,7 +18,7 @@ from .dates import CLOCK, DATE, StatedDay, clock_values, date_values, days_from
 from .phrases import find_outside
 from .quantities import QuantityReader, UnitWords
 from .rules import Rules, compiled
-from .text import NATIVE, Text, any_of, hangul_value, normalise, written
+from .text import NATIVE, any_of, hangul_value, normalise, written
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Entity:
 
     kind: amount, percent, duration, age, count, date, condition, document, or what the rule file
     names; `figure` of what is part of none. base: unit of the value (KRW, %, month, ...); of a figure
-    the word behind it. value: normalised. text, start, end: as in the original. support_only: it may
+    the word behind it. value: normalised. text, start, end: as in the composed text. support_only: it may
     support an entity of the other text, but is not itself one to be supported (월 15만원 supports
     "1개월", but says no duration).
     """
@@ -53,10 +53,10 @@ class Entity:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReadText:
-    """A text as it came and in normal form, with its values, and the figures that are part of none."""
+    """A composed text, the same in normal form, with its values, and the figures that are part of none."""
 
     raw: str
-    text: Text
+    norm: str
     entities: Sequence[Entity]
     figures: Sequence[Entity] = ()
 
@@ -75,19 +75,12 @@ class Extractor:
         sorts = (fraction, f"(?P<clock>{CLOCK})", f"(?P<date>{DATE})", *forms)
         self.beginning = re.compile("|".join(sorts))  # of several sorts the first counts
 
-    def entities(
-        self,
-        raw: str,
-        text: Text | None = None,
-    ) -> list[Entity]:
-        """The entities of a text in order; equal ones stand each with their place.
-
-        text: the normal form of `raw`, where that is known already.
-        """
-        text = text or normalise(raw, self.rules.fold)
+    def entities(self, raw: str) -> list[Entity]:
+        """The entities of a composed text in order; equal ones stand each with their place."""
         entities = []
-        for kind, base, value, first, last, support_only in self._stated(text.norm):
-            start, end = text.span(first, last)
+        for kind, base, value, start, end, support_only in self._stated(
+            normalise(raw, self.rules.fold)
+        ):
             entities.append(
                 Entity(
                     kind,
@@ -137,10 +130,10 @@ def extractor(rules: Rules) -> Extractor:
 
 @lru_cache(maxsize=4096)
 def read_text(rules: Rules, raw: str) -> ReadText:
-    """A text with its values. A context often stands in several cases."""
-    text = normalise(raw, rules.fold)
-    entities = extractor(rules).entities(raw, text)
-    return ReadText(raw, text, entities, [*bare_figures(raw, entities)])
+    """A composed text with its values. A context often stands in several cases."""
+    entities = extractor(rules).entities(raw)
+    figures = [*bare_figures(raw, entities)]
+    return ReadText(raw, normalise(raw, rules.fold), entities, figures)
 
 
 def by_key(entities: Iterable[Entity]) -> Mapping[str, Entity]:
@@ -227,7 +220,7 @@ def unread_figures(summary: ReadText, sources: Sequence[ReadText]) -> list[str]:
     known = {figure.value for source in sources for figure in source.figures}
     for source in sources:
         known |= {month_and_day(date, ".") for date in source.entities if date.kind == "date"}
-        known.update(_numbers(source.text.norm))
+        known.update(_numbers(source.norm))
     unread = []
     for figure in summary.figures:
         is_said = known.issuperset(_numbers(figure.value))

@@ -191,10 +191,10 @@ def _fact(
 ) -> Fact:
     """What is said of one of the values of a text; what stands before `first` is said of another one."""
     entity = entities[index]
-    before = _norm(raw[max(entity.start - BEFORE, 0) : entity.start])
-    after = _norm(raw[entity.end : entity.end + AFTER])
+    before = normalise(raw[max(entity.start - BEFORE, 0) : entity.start])
+    after = normalise(raw[entity.end : entity.end + AFTER])
     line = _LINE.split(raw[first : entity.start])[-1]
-    words = _item_words(_norm(line))
+    words = _item_words(normalise(line))
     behind = STOP.split(after, maxsplit=1)[0]
     following = (other.start for other in entities[index + 1 : index + 5] if other.base)
     if next(following, len(raw)) - entity.end > len(behind):  # else the words are of the next value
@@ -212,8 +212,7 @@ def clause_facts(read: ReadText, number: int = 0) -> list[Fact]:
 
     Of a list that is said at its end: 등반, 글라이더 조종은 면책.
     """
-    text = read.text
-    norm = _ASIDE.sub(lambda aside: " " * len(aside[0]), text.norm)
+    norm = _ASIDE.sub(lambda aside: " " * len(aside[0]), read.norm)
     result = []
     clause_start = 0
     ends = [(match.start(), match.end(), match[0]) for match in STOP.finditer(norm)]
@@ -225,9 +224,8 @@ def clause_facts(read: ReadText, number: int = 0) -> list[Fact]:
             continue
         words = syllable_pairs(CLAIM_WORDS.sub(" ", clause))
         if says and words:
-            blanks = len(clause) - len(clause.lstrip())
-            start, end = text.span(clause_start + blanks, clause_end)
-            entity = Entity(CLAIM, "", "", read.raw[start:end], start, end)
+            start = clause_end - len(clause.lstrip())
+            entity = Entity(CLAIM, "", "", read.raw[start:clause_end], start, clause_end)
             result.append(Fact(entity, number, says, words))
         clause_start = following
     return result
@@ -251,10 +249,6 @@ def has_figure(text: str) -> bool:
 def _item_words(text: str) -> frozenset[str]:
     """What a value is of, with the units of other figures (대물 1사고당 is 대물, and 사고당)."""
     return syllable_pairs(_FIGURE.sub(" ", text))
-
-
-def _norm(text: str) -> str:
-    return normalise(text).norm
 
 
 def _sides(before: str, after: str) -> frozenset[str]:

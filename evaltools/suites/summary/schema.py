@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Annotated, Any
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -20,6 +21,7 @@ from pydantic_core import from_json
 
 from ...core.tables import written_list
 from .rules import normal_tag
+from .text import composed
 
 
 def _name(value: Any) -> str | None:
@@ -37,6 +39,7 @@ def _texts(value: Any) -> Any:
     return [] if value is None else value
 
 
+Text = Annotated[str, AfterValidator(composed)]
 Tags = list[str | int | float | None] | str | None
 
 
@@ -59,16 +62,16 @@ class Case(BaseModel):
     """One summary with the texts that it summarises. Unknown fields are ignored.
 
     answer: the summary; null or blank is an empty summary. contexts: its sources; one text may
-    stand for a list of one, null for none. The fields of the metadata may stand at the top, as in a
-    table.
+    stand for a list of one, null for none. Both are composed as they are read. The fields of the
+    metadata may stand at the top, as in a table.
     """
 
     model_config = ConfigDict(extra="ignore", strict=True)
 
     id: Annotated[str, BeforeValidator(_name), Field(pattern=r"\S", description="사례번호")]
     question: str | None = None
-    answer: str | None = None
-    contexts: Annotated[list[str], BeforeValidator(_texts)] = []
+    answer: Text | None = None
+    contexts: Annotated[list[Text], BeforeValidator(_texts)] = []
     ground_truth: str | None = None
     metadata: Metadata = Metadata()
 

@@ -20,6 +20,7 @@ from .compare import as_json, compare
 from .entities import Entity, ReadText, by_key, read_text, unread_figures
 from .rules import DEFAULT_RULES, FOLLOWUP_TAG, Rules, load_rules
 from .schema import split_tags
+from .text import composed
 from .wording import find_matches, find_tag, promises, weakly_said
 
 
@@ -49,7 +50,8 @@ def score(
 
     tags: the risk items it should name (seed section 7), as a list or as one text with commas;
     None: none were given. rules: the name of a bundled rule file (`ko-insurance`, `seed`) or a
-    path.
+    path. Places in the evidence count in the texts as `composed` gives them: in NFC, without
+    invisible characters.
 
     Figures that a context states, however they are written, are supported (seed 5.1):
 
@@ -97,7 +99,7 @@ def score(
     expected = in_force.expected_tags(names, None)
     if isinstance(contexts, str):
         contexts = [contexts]
-    return score_case(summary, contexts, expected, in_force)
+    return score_case(composed(summary or ""), [*map(composed, contexts)], expected, in_force)
 
 
 def score_case(
@@ -106,13 +108,13 @@ def score_case(
     tags: Sequence[str] | None,
     rules: Rules,
 ) -> dict[str, Score]:
-    """Score one summary against its contexts and tags (in normal form; None: none were given).
+    """Score one summary against its contexts (both composed) and tags (in normal form; None: none were given).
 
     The order of the contexts does not matter to any score.
     """
     summary = read_text(rules, answer or "")
     sources = [read_text(rules, context) for context in contexts]
-    blank = not summary.text.norm.strip()
+    blank = not summary.norm.strip()
     return {
         "summary_accuracy": _accuracy(blank, summary, sources, rules),
         "summary_risk_coverage": _risk_coverage(tags or (), summary, sources, rules),

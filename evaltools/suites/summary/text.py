@@ -1,4 +1,4 @@
-"""Text as the rules compare it, with the way back to the places of the original, and the numbers in it.
+"""Text as the rules compare it, character for character, and the numbers in it.
 
 Numbers are those of Korean and English texts: 1,500,000, 1.5억, 3천5백만, 삼천만, 서른. Every reader of them takes a
 normalised text (lower case, half width) and a place in it, and looks ahead a bounded number of characters beyond the
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
@@ -21,10 +21,9 @@ NOTATION: dict[str, Any] = tomllib.loads(
 )
 """Characters that are read as others, and the words of numbers and of what stands around them."""
 
-LONGEST_CLUSTER = 32
-"""Characters that are composed together: one and the marks on it. No language needs as many."""
-
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
+_WORD = re.compile(r"\S{1,200}")
+"""What is composed at once: putting n marks in order takes n² steps."""
 
 
 def _fold_table() -> dict[int, str]:
@@ -41,71 +40,27 @@ def _fold_table() -> dict[int, str]:
 FOLD = _fold_table()
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A text in normal form.
+def composed(text: str) -> str:
+    """The text in NFC and without invisible characters: what is scored, shown, and counted in by every place.
 
-    norm: what is matched. places[i]: where in the original norm[i] stands; None: at the same place.
+    >>> composed("３천만\u200b원")
+    '３천만원'
     """
-
-    norm: str
-    places: Sequence[int] | None
-
-    def span(
-        self,
-        start: int,
-        end: int,
-    ) -> list[int]:
-        """[start, end) of the original, in characters, for the same of `norm`."""
-        if self.places is None:
-            return [start, end]
-        return [self.places[start], self.places[end]]
+    if text.isascii():
+        return text
+    visible = _INVISIBLE.sub("", text)
+    return _WORD.sub(lambda word: unicodedata.normalize("NFC", word[0]), visible)
 
 
-def normalise(raw: str, fold: bool = True) -> Text:
-    """NFC and lower case; with `fold` also plain characters for look-alikes, and no invisible ones.
+def normalise(text: str, fold: bool = True) -> str:
+    """A composed text in lower case, as long as it was; with `fold` also plain characters for look-alikes.
 
-    >>> normalise("３천만\u200b원").norm
-    '3천만원'
-    >>> normalise("３천만\u200b원").span(3, 4)
-    [4, 5]
+    >>> normalise("３천만원 KRW")
+    '3천만원 krw'
     """
-    if raw.isascii():
-        return Text(raw.lower(), None)
-    text = raw
-    places = None
-    invisible = fold and _INVISIBLE.search(raw)
-    if invisible or not unicodedata.is_normalized("NFC", raw):
-        text, places = _compose(raw, fold)
     if fold:
         text = text.translate(FOLD)
-    return Text(text.replace("İ", "i").lower(), places)  # the one letter whose lower case is longer
-
-
-def _compose(raw: str, fold: bool) -> tuple[str, list[int]]:
-    """NFC cluster by cluster (a character and what combines with it), so that each keeps its place.
-
-    Clusters are of bounded length: putting n marks in order takes n² steps.
-    """
-    composed: list[str] = []
-    places: list[int] = []
-    start = 0
-    for end in range(1, len(raw) + 1):
-        if end < len(raw) and _combines(raw[end]) and end - start < LONGEST_CLUSTER:
-            continue
-        cluster = unicodedata.normalize("NFC", raw[start:end])
-        if fold:
-            cluster = _INVISIBLE.sub("", cluster)
-        composed.append(cluster)
-        places.extend([start] * len(cluster))
-        start = end
-    places.append(len(raw))
-    return "".join(composed), places
-
-
-def _combines(character: str) -> bool:
-    """Whether a character joins the one before it: a mark, or a vowel or final of Hangul."""
-    return unicodedata.combining(character) > 0 or "\u1160" <= character <= "\u11ff"
+    return text.replace("İ", "i").lower()  # the one letter whose lower case is longer
 
 
 def any_of(words: Iterable[str]) -> str:

@@ -53,7 +53,7 @@ MOST_CLAUSES = 200
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """The matches of a phrase set in order: `text`, and `at`, [start, end) in the original.
+    """The matches of a phrase set in order: `text`, and `at`, [start, end) in it.
 
     standing: those that count. let_off: those that are taken back, with the reason (`let_off`) and
     the words that do it (`by`). bare: all that stands only says that the item was told.
@@ -70,13 +70,12 @@ def find_matches(
     rules: Rules,
 ) -> Matches:
     """The matches of a phrase set in a text."""
-    text = read.text.norm
+    text = read.norm
     standing, bare, let_off = [], [], []
     phrases, not_within = compiled(rules, named.phrases), compiled(rules, named.not_within)
     needs, telling = compiled(rules, named.needs), compiled(rules, rules.told)
     for start, end in find_outside(phrases, not_within, text):
-        at = read.text.span(start, end)
-        match: dict[str, Any] = {"text": read.raw[slice(*at)], "at": at}
+        match: dict[str, Any] = {"text": read.raw[start:end], "at": [start, end]}
         taken_back = _let_off(
             named,
             text,
@@ -261,7 +260,7 @@ def _clauses(read: ReadText, matches: Sequence[Place]) -> list[Clause]:
         worded = matches[bisect_left(places, start) : bisect_left(places, end)]
         within = read.entities[bisect_left(begins, start) : bisect_left(begins, end)]
         figures = {entity.key for entity in within if entity.base}
-        words = syllable_pairs(normalise(text).norm) | figures
+        words = syllable_pairs(normalise(text)) | figures
         place = worded[0] if worded else {"text": text, "at": [start, end]}
         clauses.append(Clause(place, text, bool(worded), words))
         start = end

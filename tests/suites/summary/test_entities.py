@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from evaltools.suites.summary.entities import Entity, extractor
 from evaltools.suites.summary.rules import load_rules
-from evaltools.suites.summary.scoring import score_case
+from evaltools.suites.summary.schema import Case
+from evaltools.suites.summary.scoring import score
 
 RULES = load_rules("ko-insurance")
 EXTRACTOR = extractor(RULES)
@@ -137,17 +138,15 @@ def test_a_unit_is_read_before_any_particle() -> None:
     assert wrong == []
 
 
-def test_positions_point_into_the_text_as_it_was_given() -> None:
-    text = unicodedata.normalize("NFD", "면책 ９０일, 자기부담 ２０％") + " \u200b3,000만원"
-    found = {e.key: e for e in stated(text)}
-    for key, part in (
-        ("duration:day:90", "９０일"),
-        ("percent:%:20", "２０％"),
-        ("amount:KRW:30000000", "3,000만원"),
-    ):
-        e = found[key]
-        assert unicodedata.normalize("NFC", text[e.start : e.end]) == part
-        assert e.text == text[e.start : e.end]
+def test_positions_point_into_the_composed_text_that_is_shown() -> None:
+    plain = "면책 ９０일, 자기부담 ２０％ 3,000만원"
+    raw = unicodedata.normalize("NFD", plain).replace("3,0", "\u200b3,\u20600")
+    case = Case.model_validate({"id": "a", "answer": raw, "contexts": [raw]})
+    assert (case.answer, case.contexts) == (plain, [plain])
+    supported = score(raw, raw)["summary_accuracy"].evidence["supported"]
+    assert {"９０일", "２０％", "3,000만원"} <= {entity["text"] for entity in supported}
+    for entity in supported:
+        assert plain[slice(*entity["at"])] == plain[slice(*entity["context_at"])] == entity["text"]
 
 
 @pytest.mark.parametrize(
@@ -166,9 +165,10 @@ def test_positions_point_into_the_text_as_it_was_given() -> None:
         "지급되지 않",
         "(",
         "\u1100\u1161",
+        "\u0301\u0323",
     ],
 )
 def test_a_very_long_text_is_read_to_its_end(part: str) -> None:
     text = part * (1_500 // len(part)) + " 끝 90일"
     assert "duration:day:90" in keys(text)
-    score_case(text, [text], ["limit", "needs_followup"], RULES)
+    score(text, [text], ["limit", "needs_followup"])
