@@ -39,14 +39,14 @@ def why(
     case: Case,
     metric: str,
 ) -> str:
-    """What the score of a case rests on in a line: what a judge said, or what speaks against it and what else was found.
+    """What a judge said of a case and what speaks against its score, in a line; what speaks for it stands in the evidence.
 
     What the rules say against a case is not told where a judge alone decided.
     """
     lines = judged(case, metric)
     if case[f"{metric}_decided_by"] != "llm":
         lines += against(case, metric)
-    return "; ".join([*lines, *in_favour(case, metric)])
+    return "; ".join(lines)
 
 
 def judged(
@@ -126,35 +126,6 @@ def compared(
     if not says_otherwise:
         source = f"{entity['instead']} ({source})"
     return say("{said} → source {source}", said=said, source=source)
-
-
-def in_favour(
-    case: Case,
-    metric: str,
-) -> list[str]:
-    """What else a score rests on."""
-    evidence = case[f"{metric}_evidence"]
-    lines = []
-    for word in ("supported", "kept"):
-        if evidence.get(word):
-            texts = listed(dict.fromkeys(entity["text"] for entity in evidence[word]))
-            lines.append(f"{say(word)}: {texts}")
-    for tag, phrases in evidence.get("covered", {}).items():
-        lines.append(say("{tag} by {texts}", tag=say(tag), texts=_quoted(phrases)))
-    if evidence.get("phrases"):
-        lines.append(say("found: {texts}", texts=_quoted(evidence["phrases"])))
-    for phrase in evidence.get("let_off", []):
-        template = "“{text}” let off: {why} (“{by}”)"
-        let_off = say(phrase["let_off"])
-        lines.append(
-            say(
-                template,
-                text=phrase["text"],
-                why=let_off,
-                by=phrase["by"],
-            )
-        )
-    return lines
 
 
 def source_sentence(
