@@ -181,17 +181,20 @@ def test_aggregates_pair_by_the_runs_that_their_manifests_name(results: Path) ->
         assert "FAIL accuracy 0.3" in out
 
 
-@pytest.mark.parametrize("spoil", [shutil.rmtree, lambda run: (run / "units.parquet").unlink()])
+@pytest.mark.parametrize("gone", ["", "units.parquet", "metrics.json"])
 def test_a_seed_of_an_aggregate_that_is_gone_or_spoilt_is_bad_input(
-    results: Path, tmp_path: Path, spoil: Callable[[Path], object]
+    results: Path, tmp_path: Path, gone: str
 ) -> None:
     old = shutil.copytree(results, tmp_path / "results") / "old_aggregated"
-    spoil(old / json.loads((old / "manifest.json").read_text())["folders"][1])
+    run = old / json.loads((old / "manifest.json").read_text())["folders"][1]
+    run.rename(tmp_path / "away") if not gone else (run / gone).unlink()
     labels = ("--suite-file", LABELS)
     for command in ("gate", "compare"):
         sides = [old, results / "new_aggregated"]
         args = sides if command == "compare" else [sides[1], "--baseline", old]
         call(*labels, command, *args, status=3)
+    if gone:
+        call(*labels, "compare", run, results / "new_aggregated", status=3)
 
 
 def test_what_the_baseline_lacks_where_it_was_wrong_does_not_pass(tmp_path: Path) -> None:
