@@ -64,6 +64,11 @@ def test_nothing_runs_nothing_overflows_and_texts_are_read_as_written(
     assert not unseen
 
 
+def test_ids_in_the_data_choose_no_path(made: Path) -> None:
+    """Run ids, text ids, dialogue ids and case ids are values of files, never names of them."""
+    assert not [*made.parent.rglob("*passwd*")] and len([*made.parent.iterdir()]) == 7
+
+
 def texts_shown(page: Any, file: Path) -> set[str]:
     """Which of the hostile texts stand in the page as they were written."""
     shown = " ".join(

@@ -1,49 +1,16 @@
-"""What data cannot do: run code, leave the output folder, or carry a key into an artefact."""
+"""A key stands in no artefact; that data run nothing and choose no path is seen in tests/test_hostile.py."""
 
 from __future__ import annotations
 
 import json
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-import evaltools
 from tests.model_server import ModelServer, judges
 
 from .app.calling import QUICK, call
-
-HOSTILE_IDS = (
-    "../../escaped",
-    "/tmp/escaped",
-    "..\\escaped",
-    "a/../../escaped",
-    "~/escaped",
-    "con",
-    ".",
-)
-
-
-def test_ids_in_the_data_choose_no_path(tmp_path: Path) -> None:
-    """Run ids, text ids, dialogue ids and case ids are values of files, never names of them."""
-    turn = {"turn_pair_id": 1, "turn_status": "ok", "pred_assistant_text": "好"}
-    records: dict[str, tuple[str, dict[str, Any]]] = {
-        "cr": ("outputs.jsonl", {"final_result": {}}),
-        "memfin": ("dialog_trace.jsonl", {"valid_dialog": True, "turns": [turn]}),
-        "summary": ("cases.jsonl", {"answer": "100만원", "contexts": ["100만원"]}),
-    }
-    out = tmp_path / "a" / "b" / "out"
-    for suite, (name, record) in records.items():
-        path = tmp_path / suite / name
-        path.parent.mkdir()
-        ids = [{"id": i, "dialog_id": i, "run_id": i, "meta": {"text_id": i}} for i in HOSTILE_IDS]
-        path.write_text("".join(json.dumps({**record, **i}) + "\n" for i in ids))
-        result = evaltools.evaluate(suite, path, out=out, n_resamples=100)
-        assert set(HOSTILE_IDS) <= set(result.units[result.suite.unit])
-    assert not list(tmp_path.rglob("*escaped*"))
-    assert {p.name for p in (tmp_path / "a").iterdir()} == {"b"}
-    assert {p.name for p in (tmp_path / "a" / "b").iterdir()} == {"out"}
 
 
 def test_the_key_of_the_judge_is_in_no_artefact(

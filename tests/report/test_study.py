@@ -1,10 +1,9 @@
-"""Several runs together: grouping, files, the numbers of the reference runs, and what the report says."""
+"""Several runs together: grouping, files, and what the report says."""
 
 from __future__ import annotations
 
 import json
 import random
-import statistics
 from pathlib import Path
 
 import pandas as pd
@@ -125,39 +124,3 @@ def test_what_is_missing_where_it_was_wrong_is_named_as_the_reason() -> None:
     assert (study["m"]["verdict"], study["m"]["blocked"]) == ("not measured", "missing-not-random")
     (sentence,) = study_sentences.outcomes(study)
     assert sentence.endswith(": what one side lacks is not like the rest.")
-
-
-@pytest.mark.reference
-def test_reference_means_and_deltas(reference: Path) -> None:
-    folders = sorted((reference / "cr").glob("cr_n50_*"))
-    expected = {
-        f.name: json.loads((f / "expected_metrics.json").read_text())["spec"] for f in folders
-    }
-    study = et.study(folders, resampling=FAST)
-    for condition in ("cr_n50_m0", "cr_n50_m1"):
-        rows = study.estimates.query("condition == @condition").set_index("metric")
-        values = [v for name, v in sorted(expected.items()) if name.startswith(condition)]
-        for metric in values[0]:
-            found = [v[metric] for v in values if v[metric] is not None]
-            row = rows.loc[metric]
-            assert row["n_seeds"] == len(found), metric
-            if found:
-                assert row["value"] == pytest.approx(sum(found) / len(found), abs=1e-9)
-            if len(found) > 1:
-                assert row["std"] == pytest.approx(statistics.stdev(found), abs=1e-9)
-
-
-@pytest.mark.reference
-def test_reference_deltas_are_paired_by_sample_and_seed(reference: Path) -> None:
-    study = et.study(sorted((reference / "cr").glob("cr_n50_*")), resampling=FAST)
-    per_seed = []
-    for seed in ("42", "123", "456"):
-        a, b = (
-            study.conditions[c][seed].units.set_index("text_id")["f1_s2_otepol"]
-            for c in ("cr_n50_m0", "cr_n50_m1")
-        )
-        both = a.index.intersection(b.index)
-        per_seed.append(b[both].mean() - a[both].mean())
-    row = study.comparisons["cr_n50_m1"].table.set_index("metric").loc["tuple_f1_s2_otepol"]
-    assert row["delta"] == pytest.approx(sum(per_seed) / 3, abs=1e-9)
-    assert row["n_units"] == 50

@@ -113,16 +113,6 @@ def test_killed_at_any_moment_nothing_is_paid_twice_and_the_rows_are_equal(tmp_p
     assert {f.name: timeless(rows(f)) for f, *_ in found} == whole_rows
 
 
-def test_what_ends_a_run_at_once(tmp_path: Path) -> None:
-    with (
-        ModelServer(lambda s: refuses(401)) as server,
-        pytest.raises(WorkFailed, match=r"the key is refused.*llm-cache"),
-    ):
-        work(write(tmp_path, server.url), tmp_path / "out")
-    assert len(server.seen) == 1
-    assert not (tmp_path / "out" / "results").exists()
-
-
 def test_a_run_of_which_every_row_failed_ends_with_status_4_and_the_commonest_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
