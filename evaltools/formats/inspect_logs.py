@@ -24,9 +24,6 @@ else:
 # a member that unpacks to more is not read
 MEMBER_BYTES = 1 << 30
 
-# of a log that is finished, of one that is not
-HEADERS = ("header.json", "_journal/start.json")
-
 # what Inspect counts its words for a score as
 WORDS = {
     "C": 1.0,
@@ -38,10 +35,6 @@ WORDS = {
     "no": 0.0,
     "false": 0.0,
 }
-
-# its own scorers that give numbers; of perplexities a sample holds the negative log-likelihood
-HIGHER = ["answer", "choice", "exact", "f1", "includes", "match", "math", "pattern"]
-LOWER = ["perplexity", "target_perplexity"]
 
 REDUCERS: dict[str, Callable[[Sequence[float]], float]] = {
     "max": max,
@@ -90,12 +83,12 @@ class LogSample(Row):
 
 
 def read(source: Source) -> Records:
-    """A metric for every scorer, or for every key of its value; that of the log's headline first.
+    """A metric for every scorer, or for every key of its value.
 
     The epoch is the trial of a sample, the model the condition; where the log reduces epochs by
     another reducer than the mean a sample has one value, the reduced one; of several the first counts.
-    More is better of words (C, yes), truth values, scores with an accuracy, and Inspect's own scorers;
-    of other numbers the log does not say it. A sample with an error is not measured, unless the log scores errors.
+    More is better of words (C, yes) and truth values; of numbers the log does not say it. A sample with
+    an error is not measured, unless the log scores errors.
     """
     if source.path.suffix.lower() == ".eval" or zipfile.is_zipfile(source.path):
         contents = _unzipped(source)
@@ -115,12 +108,11 @@ def _unzipped(source: Source) -> Iterator[Any]:
     """The header, then the samples one by one. InputError for a zip that is damaged, or holds too much."""
     try:
         with zipfile.ZipFile(source.path) as log:
-            names = log.namelist()
             if max((member.file_size for member in log.infolist()), default=0) > MEMBER_BYTES:
                 message = f"unpacks to more than {MEMBER_BYTES >> 20} MB: it is not read"
                 raise source.fatal("file-too-large", message)
-            yield _member(log, next((name for name in HEADERS if name in names), HEADERS[0]))
-            for name in names:
+            yield _member(log, "header.json")
+            for name in log.namelist():
                 if name.startswith("samples/") and name.endswith(".json"):
                     try:
                         yield _member(log, name)
@@ -173,11 +165,11 @@ def _scored(
         message = f"{n_unscored} samples have no score: not measured"
         source.warn("no-score", message, field="samples")
     # metric -> not measured
-    of_log = {s.metric: Score(s.metric, None) for _, r in records for s in _scores(r, header)}
+    of_log = {s.metric: Score(s.metric, None) for _, r in records for s in _scores(r)}
 
     def scored(_: int, sample: LogSample) -> Iterator[dict[str, Any]]:
         error = None if sample.scores and scores_errors else sample.failure
-        found = [*_scores(sample, header)] or of_log.values()
+        found = [*_scores(sample)] or of_log.values()
         scores = [score._replace(error=error) for score in found]
         texts = {"output": at(sample.output, "completion"), "target": sample.target}
         return score_rows(
@@ -235,19 +227,15 @@ def _reduce(
     return 1.0 if n_wrong < k else 1 - comb(n_wrong, k) / comb(len(values), k)
 
 
-def _scores(sample: LogSample, header: Any) -> Iterator[Score]:
-    """The scores of a sample, those of the headline's scorer first; a value of several keys is several."""
-    lead = at(header, "results", "headline", "scorer")
-    reported = at(header, "results", "scores", kind=list) or []
-    accuracies = {at(score, "name") for score in reported if at(score, "metrics", "accuracy")}
-    results = sample.scores or {}
-    for scorer in sorted(results, key=lambda name: name != lead):
-        value = results[scorer].value
+def _scores(sample: LogSample) -> Iterator[Score]:
+    """The scores of a sample; a value of several keys is several."""
+    for scorer, result in (sample.scores or {}).items():
+        value = result.value
         for key, part in value.items() if isinstance(value, dict) else [("", value)]:
-            word = WORDS.get(part, WORDS.get(part.lower())) if isinstance(part, str) else None
-            is_judgement = isinstance(part, bool) or word is not None
-            is_higher = is_judgement or (key or scorer) in accuracies or scorer in HIGHER
-            with suppress(ValueError):
-                part = word if word is not None else float(part) if isinstance(part, str) else part
-            direction = is_higher or (False if scorer in LOWER else None)
-            yield Score(f"{scorer}/{key}" if key else scorer, part, direction)
+            is_higher = True if isinstance(part, bool) else None
+            if isinstance(part, str):
+                word = WORDS.get(part, WORDS.get(part.lower()))
+                is_higher = None if word is None else True
+                with suppress(ValueError):
+                    part = float(part) if word is None else word
+            yield Score(f"{scorer}/{key}" if key else scorer, part, is_higher)

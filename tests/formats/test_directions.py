@@ -156,21 +156,14 @@ def test_results_of_an_older_promptfoo_say_how_to_export_again(tmp_path: Path) -
 # --- Inspect
 
 
-def test_directions_and_order_of_inspect(tmp_path: Path) -> None:
-    """Words and accuracies are better the higher; of another number the log does not say it."""
-    reported = [{"name": "steps", "scorer": "steps", "metrics": {"mean": {"value": 3}}}]
-    reported.append({"name": "solved", "scorer": "solved", "metrics": {"accuracy": {"value": 1}}})
-    results = {"scores": reported, "headline": {"scorer": "solved", "score": "solved"}}
-    samples = [sample(1, 1, "C", steps=3, solved=1.0)]
-    log = {**INSPECT, "version": 3, "results": results, "samples": samples}
+def test_directions_of_inspect(tmp_path: Path) -> None:
+    """Words and truth values are better the higher; of a number the log does not say it."""
+    samples = [sample(1, 1, "C", steps=3, solved=True)]
+    log = {**INSPECT, "version": 3, "samples": samples}
     converted = written(tmp_path, "inspect", put(tmp_path, "inspect", log))
-    assert list(directions(converted).items()) == [
-        ("solved", True),
-        ("match", True),
-        ("steps", None),
-    ]
+    assert directions(converted) == {"match": True, "steps": None, "solved": True}
     run = et.evaluate("table", tmp_path / "scores.jsonl")
-    assert run.primary == "solved" and run["steps"]["better"] == "none"
+    assert run.primary == "match" and run["steps"]["better"] == "none"
 
 
 # epochs of two samples, and what Inspect's own reducer gives of each

@@ -237,7 +237,6 @@ def eval_zip(
 def members() -> dict[str, bytes]:
     found = {f"samples/{s['id']}_epoch_{s['epoch']}.json": json.dumps(s).encode() for s in SAMPLES}
     return {
-        "_journal/start.json": b"{}",
         **found,
         "summaries.json": b"[]",
         "header.json": json.dumps(HEADER).encode(),
@@ -262,15 +261,10 @@ def test_eval_logs_are_the_same_as_json(tmp_path: Path) -> None:
 
 
 def test_a_log_that_is_not_finished_is_named(tmp_path: Path) -> None:
-    there = members()
-    del there["header.json"]
-    there["_journal/start.json"] = json.dumps({"version": 2, "eval": HEADER["eval"]}).encode()
-    done = call(
-        "convert", "inspect", eval_zip(tmp_path / "log.eval", there), "-o", tmp_path / "x.jsonl"
-    )
-    assert "the status of the log is 'started'" in done.output
-    path = eval_zip(tmp_path / "log.eval", members())
-    assert "status" not in call("convert", "inspect", path, "-o", tmp_path / "x.jsonl").output
+    for status, n_warnings in (("started", 1), ("success", 0)):
+        path = put(tmp_path, "inspect", {**INSPECT, "status": status})
+        done = call("convert", "inspect", path, "-o", tmp_path / "x.jsonl")
+        assert done.output.count("the status of the log is 'started'") == n_warnings
 
 
 def test_a_log_that_unpacks_to_too_much_is_not_read(
