@@ -223,10 +223,10 @@ TOOLS = {
         node_package="promptfoo",
         files={"config.yaml": PROMPTFOO},
         commands=[
-            "npx promptfoo eval -c config.yaml --no-cache --repeat 2 -o results.json -o results.jsonl"
-            " -o results.csv || true"  # a test that fails is no failure of the run
+            "npx promptfoo eval -c config.yaml --no-cache --repeat 2 -o results.json -o results.csv"
+            " || true"  # a test that fails is no failure of the run
         ],
-        results={name: name for name in ("results.json", "results.jsonl", "results.csv")},
+        results={name: name for name in ("results.json", "results.csv")},
     ),
 }
 

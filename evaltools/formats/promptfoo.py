@@ -1,4 +1,4 @@
-"""Results of promptfoo: results.json, version 3, or the same results line by line."""
+"""Results of promptfoo: results.json, version 3."""
 
 from __future__ import annotations
 
@@ -74,7 +74,14 @@ def read(source: Source) -> Records:
     repeats are trials of it. What failed for an error (failureReason 2) is not measured; promptfoo's
     own pass rate counts it as no success.
     """
-    outcomes = list(_outcomes(source))
+    version = at(source.document, "results", "version")
+    if version != VERSION:
+        message = f"expected results of promptfoo of version {VERSION}, got {short(version)}"
+        if isinstance(version, int) and version < VERSION:
+            message += ", which an older promptfoo wrote: with a newer one, "
+            message += "promptfoo export eval ID -o results.json"
+        raise source.fatal("wrong-version", message, field="results.version")
+    outcomes = list(source.records(Outcome, "results.results"))
     conditions = _conditions(outcome.column for _, outcome in outcomes)
     tests = {(outcome.column, outcome.test) for _, outcome in outcomes}
     n_errors = sum(outcome.failureReason == ERROR for _, outcome in outcomes)
@@ -114,20 +121,6 @@ def read(source: Source) -> Records:
         )
 
     return source.rows(outcomes, scored)
-
-
-def _outcomes(source: Source) -> Records:
-    """The results, of a JSON document or line by line."""
-    if source.path.suffix.lower() == ".jsonl":
-        return source.json_lines(Outcome)
-    version = at(source.document, "results", "version")
-    if version != VERSION:
-        message = f"expected results of promptfoo of version {VERSION}, got {short(version)}"
-        if isinstance(version, int) and version < VERSION:
-            message += ", which an older promptfoo wrote: with a newer one, "
-            message += "promptfoo export eval ID -o results.json"
-        raise source.fatal("wrong-version", message, field="results.version")
-    return source.records(Outcome, "results.results")
 
 
 def _conditions(columns: Iterable[Column]) -> dict[Column, str]:

@@ -72,11 +72,11 @@ def test_lm_eval(tmp_path: Path) -> None:
     assert set(run.units["topic"]) == {"sums"}
 
 
-@pytest.mark.parametrize("name", ["results.json", "results.jsonl"])
-def test_promptfoo(name: str, tmp_path: Path) -> None:
+def test_promptfoo(tmp_path: Path) -> None:
     """Two prompts, three tests, two repeats of each."""
-    prompts = json.loads((FILES / "promptfoo/results.json").read_bytes())["results"]["prompts"]
-    call("convert", "promptfoo", FILES / "promptfoo" / name, "-o", tmp_path / "scores.jsonl")
+    path = FILES / "promptfoo/results.json"
+    prompts = json.loads(path.read_bytes())["results"]["prompts"]
+    call("convert", "promptfoo", path, "-o", tmp_path / "scores.jsonl")
     study = et.study([tmp_path / "scores.jsonl"], suite="table")
     by_condition = {run.name.removesuffix("_scores"): run for run in study.results}
     assert set(by_condition) == {"echo Answer- {{q}}", "echo polite"}
