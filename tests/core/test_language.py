@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
+import nbformat
 import pytest
 
 from evaltools.core.language import (
@@ -13,6 +16,7 @@ from evaltools.core.language import (
     speaking,
     translations,
 )
+from tests.conftest import ROOT
 
 OTHERS = [lang for lang in LANGUAGES if lang != "en"]
 
@@ -45,6 +49,21 @@ def test_a_translation_has_the_places_of_its_key(lang: str) -> None:
 
     texts = translations(lang)
     assert {k: v for k, v in texts.items() if places(k) != places(v) or not v.strip()} == {}
+
+
+SPOKEN = {"ko": "cr_run cr_seeds run seeds summary", "zh": "memfin run seeds"}
+
+
+@pytest.mark.parametrize("lang", OTHERS)
+def test_nothing_that_is_said_lacks_a_translation(lang: str) -> None:
+    """The words of notebooks, and all that the report says of any suite."""
+    said = set[str]()
+    for name in SPOKEN[lang].split():
+        cells = nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4).cells
+        said |= {cell.source for cell in cells if cell.cell_type == "markdown"}
+    for path in [*ROOT.glob("evaltools/report/*.py"), *ROOT.glob("templates/**/*.j*")]:
+        said |= {*re.findall(r'\bsay\(\s*"(.*?)"[,)]', path.read_text(encoding="utf-8"))}
+    assert said - translations(lang).keys() == set()
 
 
 def test_a_negative_number_in_a_sentence_has_a_true_minus() -> None:
