@@ -12,7 +12,6 @@ import pandas as pd
 
 from ..core.errors import Problems, UsageError
 from ..core.files import refuse_input, write_csv, write_jsonl
-from ..core.names import nearest
 from . import deepeval, inspect_logs, lines, lm_eval, promptfoo, ragas, semeval
 from .source import Records, Source, where
 
@@ -21,19 +20,17 @@ from .source import Records, Source, where
 class Format:
     """`kind`: aspect-based sentiment (samples with tuples), or scores (one of a metric on a sample, a row).
 
-    `read`: takes a `Source` and the options by name, and gives (place, row). `options`: what the
-    format does not say; it cannot do without `needs`.
+    `read`: takes a `Source` and the options by name, and gives (place, row). `options`: what the format does not say.
     """
 
     kind: Literal["sentiment", "scores"]
     read: Callable[..., Records]
     options: tuple[str, ...] = ()
-    needs: tuple[str, ...] = ()
 
 
 FORMATS = {
     "nikl": Format("sentiment", lines.nikl),
-    "semeval14": Format("sentiment", semeval.read14, needs=("level",)),
+    "semeval14": Format("sentiment", semeval.read14, options=("level",)),
     "semeval15": Format("sentiment", semeval.read16),
     "semeval16": Format("sentiment", semeval.read16),
     "aste": Format("sentiment", lines.aste),
@@ -66,11 +63,9 @@ def convert(
 
     Sentiment: gold.jsonl or, with `as_` "predictions", outputs.jsonl of Conflict Review. Scores:
     long rows of the suite `table`, as CSV where the target is named so, else JSONL. UsageError for
-    options that the format does not take or lacks, and for a target that is an input; InputError
-    for gold without a single tuple.
+    options that the format does not take, and for a target that is an input; InputError for gold without a single
+    tuple.
     """
-    if name not in FORMATS:
-        raise UsageError(f"no format {name!r}; {nearest(name, list(FORMATS))}")
     form = FORMATS[name]
     settings = {key: value for key, value in options.items() if value not in (None, ())}
     _check_options(name, form, settings, len(files))
@@ -97,17 +92,14 @@ def _check_options(
     settings: Mapping[str, Any],
     n_files: int,
 ) -> None:
-    """UsageError for options that the format does not take or lacks, or given too often."""
-    known = (*form.options, *form.needs, *(PER_FILE if form.kind == "scores" else ()))
+    """UsageError for options that the format does not take, or given too often."""
+    known = (*form.options, *(PER_FILE if form.kind == "scores" else ()))
     for option in settings:
         if option not in known:
             listed = ", ".join(f"--{name}" for name in known) or "-"
             raise UsageError(f"{name} takes no --{option}; its options: {listed}")
         if option in PER_FILE and len(settings[option]) not in (1, n_files):
             raise UsageError(f"give --{option} once, or once for each of the {n_files} files")
-    for option in form.needs:
-        if option not in settings:
-            raise UsageError(f"{name} needs --{option}")
 
 
 def _rows(

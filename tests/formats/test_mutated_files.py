@@ -66,9 +66,8 @@ def mutated_files(form: str, suffix: str, content: bytes, n: int) -> Iterator[by
 def is_read(form: str, path: Path) -> bool:
     """Whether a file is read; what is refused names it, and leaves nothing behind."""
     target = path.with_name("out.jsonl")
-    options = {"level": "term"} if form == "semeval14" else {}
     try:
-        convert(form, [path], target, Problems(), **options)
+        convert(form, [path], target, Problems())
     except InputError as error:
         assert all(p.file or p.message.endswith(" more") for p in error.problems)
         assert [file.name for file in path.parent.iterdir()] == [path.name]

@@ -50,7 +50,7 @@ def gold(folder: Path, form: str, text: str, *more: str) -> list[dict[str, Any]]
         (
             "semeval14",
             SEMEVAL14,
-            ("--level", "term"),
+            (),
             {
                 "813": [
                     opinion("", "appetizers", "positive", (8, 18)),
@@ -206,10 +206,7 @@ def test_a_sample_that_is_skipped_keeps_its_number(tmp_path: Path) -> None:
 def test_what_is_wrong_is_named_and_nothing_written(
     form: str, text: str, said: str, tmp_path: Path
 ) -> None:
-    options = ("--level", "term") if form == "semeval14" else ()
-    done = call(
-        "convert", form, write(tmp_path, text), "-o", tmp_path / "x.jsonl", *options, status=3
-    )
+    done = call("convert", form, write(tmp_path, text), "-o", tmp_path / "x.jsonl", status=3)
     assert said.replace("in.txt", str(tmp_path / "in.txt")).removesuffix(": error") in done.output
     assert not (tmp_path / "x.jsonl").exists()
 
@@ -226,7 +223,7 @@ EXTERNAL = """<?xml version="1.0"?>
 @pytest.mark.parametrize("text", [BOMB, EXTERNAL])
 def test_entities_are_refused(text: str, tmp_path: Path) -> None:
     for error in ("fail", "skip"):
-        more = ("--level", "term", "--on-error", error)
+        more = ("--on-error", error)
         done = call(
             "convert",
             "semeval14",
@@ -248,8 +245,7 @@ def test_literals_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("asqpp",), "no format 'asqpp'; did you mean asqp?"),
-        (("semeval14",), "semeval14 needs --level"),
+        (("asqpp",), "'asqpp' is not one of 'nikl', "),
         (("asqp", "--level", "term"), "asqp takes no --level"),
         (("asqp", "--condition", "a"), "asqp takes no --condition"),
         (("ragas", "--as", "predictions"), "--as predictions is for aspect-based sentiment"),

@@ -10,11 +10,12 @@ import click
 from ...core.commands import PATH, files_argument, on_error_option, quiet_option
 from ...core.errors import OnError, Problems
 from ...core.terminal import echo
+from ...formats.convert import FORMATS
 from ...formats.convert import convert as convert_files
 
 
 @click.command()
-@click.argument("name", metavar="FORMAT")
+@click.argument("name", metavar="FORMAT", type=click.Choice([*FORMATS]))
 @files_argument
 @click.option(
     "-o",
@@ -34,7 +35,7 @@ from ...formats.convert import convert as convert_files
 @click.option(
     "--level",
     type=click.Choice(["term", "category"]),
-    help="semeval14: which of the two kinds of tuple.",
+    help="semeval14: which of the two kinds of tuple; term where it is not given.",
 )
 @click.option(
     "--condition",

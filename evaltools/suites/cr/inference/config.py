@@ -252,7 +252,7 @@ def _read_samples(config: Config, problems: Problems) -> Iterator[tuple[int | st
         yield from read_table(data.file, Text, problems)
         return
     format_ = FORMATS[data.format]
-    options = {"level": data.level} if "level" in format_.needs else {}
+    options = {"level": data.level} if "level" in format_.options else {}
     for place, sample in format_.read(Source(data.file, problems), **options):
         yield place, Text(id=sample["id"], text=sample["text"], gold_tuples=sample["tuples"])
 
