@@ -204,12 +204,14 @@ def main() -> None:
         type=int,
         default=1,
     )
+    groups = {each.__name__: each for each in (runs, seeds, differences, of_studies)}
+    parser.add_argument("groups", nargs="*", default=[*groups], help=f"of {', '.join(groups)}")
     asked = parser.parse_args()
     rng = np.random.default_rng(asked.seed)
     print("| cell | n | covers, % | width | better or worse, % |")
     print("| --- | ---: | ---: | ---: | ---: |")
-    for cells in (runs, seeds, differences, of_studies):
-        for cell in cells(rng):
+    for group in asked.groups:
+        for cell in groups[group](rng):
             print(row(cell, asked.sets), flush=True)
 
 

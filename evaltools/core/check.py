@@ -290,7 +290,7 @@ def one_sided_missing(differences: pd.DataFrame) -> Iterator[Check]:
         )
         if pd.notna(row["delta_worst"]) and pd.notna(row["delta_best"]):
             text += (
-                "; were they all the worst, the difference would be {delta_worst:+.3f}, all the best, "
+                "; were they all the worst, the difference over all {of} would be {delta_worst:+.3f}, all the best, "
                 "{delta_best:+.3f}"
             )
         n, of = row.pop("n"), row.pop("n_cells")

@@ -57,8 +57,9 @@ class Comparison:
     their difference: means over seeds. `ci_low`, `ci_high`: docs/statistics.md, at 1 - `level`:
     where several metrics or candidates are tested together intervals are adjusted as p is. `n_differ`:
     paired units whose own numerator or denominator differs. `missing_baseline`, `missing_candidate`:
-    cells (of `n_cells`) that this side lacks; `delta_worst`, `delta_best`: delta if all of these were
-    the worst, or the best, for the candidate. `not_random`: what is missing is not missing at random,
+    cells (of `n_cells`) that this side lacks; `delta_worst`, `delta_best`: the difference over all cells
+    if these were the worst, or the best, for the candidate. `delta`, that of the pairs, may lie outside: values
+    without a partner are known too. `not_random`: what is missing is not missing at random,
     so that there is no p, no interval and no verdict.
 
     `p_value` is that of two-sided sign flips over units, mid-p for proportions; with several seeds the

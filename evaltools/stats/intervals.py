@@ -236,15 +236,14 @@ def score_sum(
 
 def _over_seeds(e: Effect, alpha: float) -> Interval:
     """Row 6, of two or more seeds."""
-    error, critical, df = widest(e.accounts, alpha)
+    error, critical, _ = widest(e.accounts, alpha)
     is_still = error <= 1e-10 * max(np.abs(side.values).max() for side in e.sides)
     if e.a or (e.b.formula.weights < 0).any():
         # a difference: where nothing varies only what none of its units showed
         if is_still:
             found = _of_difference(e, alpha) if e.a and e.is_within else Interval()
             return found if found.method == "mover" else Interval()
-    elif e.is_within and (df >= 2 or is_still):
-        # of hardly any degrees of freedom the interval would be all that is possible
+    elif e.is_within:
         variance = 0.0 if is_still else error**2
         n = effective_units(e.shares)
         return Interval(
@@ -258,7 +257,7 @@ def _over_seeds(e: Effect, alpha: float) -> Interval:
             ),
             "score-t",
         )
-    if e.n_units < MIN_UNITS or is_still:
+    if is_still or (e.n_units < MIN_UNITS and not e.is_within):
         return Interval()
     half = error * critical
     return _within((e.value - half, e.value + half), e.limits, "components")

@@ -60,7 +60,7 @@ def lacking(
 
     - n_cells: cells that either side has: a sample under a seed, of each side where seeds do not pair;
     - missing_baseline, missing_candidate: cells that this side lacks and the other has;
-    - delta_worst, delta_best: the difference if all of them were the worst, or the best, for the
+    - delta_worst, delta_best: the difference over all n_cells if those were the worst, or the best, for the
       candidate: at the limits of the metric, without limits at the least and greatest value seen;
     - p_random: p that what is missing is missing at random; few_missing: whether it is too little to tell.
 

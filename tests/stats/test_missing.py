@@ -168,6 +168,15 @@ def test_the_ends_hold_whatever_was_not_measured(lack_a: list[int], lack_b: list
     assert c["delta_worst"] - 1e-12 <= delta <= c["delta_best"] + 1e-12
 
 
+def test_the_difference_of_the_pairs_may_lie_outside_the_ends() -> None:
+    """Of 20 samples the candidate lacks 5 that the baseline has wrong: they cannot lower a difference of -1."""
+    a = units(20).assign(score=np.repeat([1.0, 0.0], [15, 5]))
+    b = silent(a.assign(score=0.0), range(15, 20))
+    found = row(compared({"": a}, {"": b}))
+    ends = found[["delta", "delta_worst", "delta_best"]].tolist()
+    assert ends == pytest.approx([-1, 0 - 15 / 20, 5 / 20 - 15 / 20])
+
+
 @pytest.mark.parametrize("label", ["item", "turn_pair_id"])
 def test_rows_of_a_unit_that_one_side_lacks_take_no_part(label: str) -> None:
     a = units().assign(id=np.repeat([f"c{i}" for i in range(20)], 2), **{label: [1, 2] * 20})

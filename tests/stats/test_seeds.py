@@ -11,6 +11,7 @@ from scipy import stats
 
 from evaltools.core.metric import Difference, Metric, MetricTable
 from evaltools.core.resampling import Resampling
+from evaltools.stats.compare import compare
 from evaltools.stats.influence import label
 from evaltools.stats.intervals import aggregate, estimate
 from evaltools.stats.seeds import NEW_SEEDS, THIS_RUN, accounts, p_of_t, seed_part
@@ -151,3 +152,13 @@ def test_three_seeds_that_lie_close_by_chance_buy_no_verdict() -> None:
         sample = gains.mean(axis=0).var(ddof=1) / 30
         found.append(p_of_t(accounts(sample, 30, [part]), gains.mean()))
     assert 0.03 < np.mean(np.array(found) <= 0.05) < 0.055
+
+
+@pytest.mark.parametrize("seeds", [(1, 2), (1, 2, 3)])
+def test_few_units_over_seeds_have_an_interval_within_limits_alone(seeds: tuple[int, ...]) -> None:
+    """Rows 1 and 6: fewer than 10 units are too few where there are no limits; a verdict needs ten."""
+    runs = condition(8, seeds, 0.3)
+    assert of(runs)["ci_method"].reindex(["rate", "mean"]).tolist() == ["score-t", "none"]
+    table = compare(runs, condition(8, seeds), TABLE, "id", R, ["rate"]).table.set_index("metric")
+    assert table.loc[["rate", "mean"], "ci_method"].tolist() == ["components", "none"]
+    assert set(table["verdict"]) == {"too few"}
