@@ -213,20 +213,15 @@ def execute(job: ReportJob) -> tuple[Any, str]:
         run_kernel(draft)
         with suppress(ValueError):  # a process that was killed while it wrote
             nb = nbformat.read(draft, as_version=4)
-    for cell in nb.cells:
-        for output in cell.get("outputs", ()):
-            if output.output_type == "error":
-                return nb, f"{output.ename}: {output.evalue}"
-    if "end_time" in nb.metadata.papermill:
-        return nb, ""
-    text = "**Kernel died** while this notebook was executed: no cell has its output."
-    nb.cells.insert(
-        0,
-        nbformat.v4.new_markdown_cell(
-            text, metadata={"tags": [kernels.papermill.execute.ERROR_MARKER_TAG]}
-        ),
-    )
-    return nb, "Kernel died"
+    outputs = [output for cell in nb.cells for output in cell.get("outputs", ())]
+    errors = [f"{o.ename}: {o.evalue}" for o in outputs if o.output_type == "error"]
+    if not errors and "end_time" not in nb.metadata.papermill:
+        errors = ["Kernel died"]
+    tags = [kernels.papermill.execute.ERROR_MARKER_TAG]
+    if errors and nb.cells[0].metadata.get("tags") != tags:  # papermill says nothing of these
+        text = f"**{errors[0]}** This notebook was not executed to its end."
+        nb.cells.insert(0, nbformat.v4.new_markdown_cell(text, metadata={"tags": tags}))
+    return nb, "".join(errors[:1])
 
 
 def run_kernel(draft: Path) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -235,6 +236,7 @@ def test_outputs_are_cleared_and_updated_and_what_json_has_not_is_text(job: Any)
 @pytest.mark.parametrize(
     ("cell", "message"),
     [
+        ("import sys\nsys.exit()", "SystemExit:"),
         ("exit()", "RuntimeError: exit\\(\\) and quit\\(\\) end no report"),
         ("from IPython.display import JSON\nJSON({'a': {(1, 2): 3}})", "keys must be str"),
         ("from IPython.display import JSON\na = {}\na['a'] = a\nJSON(a)", "Circular reference"),
@@ -247,4 +249,6 @@ def test_a_cell_that_ends_its_kernel_or_shows_no_json_is_named(
     with pytest.raises(WorkFailed, match=message):
         run(made)
     top, *_, failed = nbformat.read(made.folder / NOTEBOOK, as_version=4).cells
-    assert "In [3]" in top.source and failed.outputs[-1].output_type == "error"
+    assert (
+        re.search(r"In \[3\]|SystemExit", top.source) and failed.outputs[-1].output_type == "error"
+    )
