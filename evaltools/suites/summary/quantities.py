@@ -91,7 +91,7 @@ class UnitWords:
         self.of_prefix = {sign.lower(): unit for unit in rules.units for sign in unit.before}
         self.of_kind = _STANDARD | {unit.kind: unit for unit in reversed(rules.units)}
         words = sorted(patterns, key=len, reverse=True)
-        joint = r"여?(?:\s{0,2}|\s?\)\s?)|-"
+        joint = r"여?(?:\s{0,2}|\s?\)\s?)|[\s-]?(?:\([0-9]{1,4}\)\s?)?"
         all_words = "|".join(map(patterns.__getitem__, words))
         self._behind = re.compile(f"(?:{joint})(?P<unit>{all_words})")
         after = rf"(?:{any_of(rules.particles or ('의',))}|{AROUND['after']})"
@@ -117,7 +117,7 @@ class UnitWords:
         text: str,
         end: int,
     ) -> NamedUnit | None:
-        """The unit behind a number that ends at `end`: 90일, 90 일, (90)일, 90-day."""
+        """The unit behind a number that ends at `end`: 90일, 90 일, (90)일, 구십 (90)일, 90-day."""
         match = self._behind.match(text, end)
         if match is None:
             return None
