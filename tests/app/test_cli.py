@@ -278,10 +278,12 @@ CLI = "from evaltools.app.cli import main; run(main, {})"
 @pytest.mark.parametrize(
     ("code", "unwanted"),
     [
-        ("import evaltools", f"{HEAVY} {LIBRARIES}"),
         (CLI.format("'--help'"), f"{HEAVY} {LIBRARIES}"),
-        (CLI.format(f"'score', 'cr', 'example:cr/{RUN}', '-q', '--n-resamples', '100'"), HEAVY),
-        (f"import evaltools; evaltools.evaluate('cr', 'example:cr/{RUN}')", HEAVY),
+        (
+            CLI.format(f"'score', 'cr', 'example:cr/{RUN}', '-q', '--n-resamples', '100'")
+            + f"; import evaltools; evaltools.evaluate('cr', 'example:cr/{RUN}')",
+            HEAVY,
+        ),
     ],
 )
 def test_light_commands_import_little(here: Path, code: str, unwanted: str) -> None:
