@@ -15,6 +15,8 @@ from typing import IO, Any
 from .errors import UsageError
 from .language import PACKAGE
 
+NOTEBOOK = "metric_report.ipynb"  # of a report, in its folder
+
 YOURS = ".yours"  # behind the name of a file of ours that a person changed, when it is set aside
 
 
@@ -56,13 +58,13 @@ def examples() -> list[str]:
 def resolve(run: str | Path) -> Path:
     """A path, with "example:NAME" standing for a bundled example.
 
-    In the folder of a report, reports/<run>/, one that is not there is looked for from the folders above: its notebook
-    names paths from the folder of the command that made it.
+    In the folder of a report one that is not there is looked for from the folders above: its notebook names paths from
+    the folder of the command that made it.
     """
     if str(run).startswith("example:"):
         return example(str(run).removeprefix("example:"))
     path, here = Path(run), Path.cwd()
-    above = here.parents if here.parent.name == "reports" else ()
+    above = here.parents if (here / NOTEBOOK).is_file() else ()
     return next((place for place in (path, *(f / path for f in above)) if place.exists()), path)
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from ..core import plugins
 from ..core.errors import WorkFailed
-from ..core.files import asset_dir, atomic, bytes_hash, dumps, sha256, write_text
+from ..core.files import NOTEBOOK, asset_dir, atomic, bytes_hash, dumps, sha256, write_text
 from ..core.folders import changed_files, locked, set_aside
 from ..core.language import say, speak
 from . import page, paper
@@ -30,7 +30,6 @@ from .study import Study
 # environment variable: with "spawn" every process of a notebook is started anew
 OPTION = "EVALTOOLS_KERNELS"
 
-NOTEBOOK = "metric_report.ipynb"
 HTML = "metric_report.html"
 OWN_FILE = re.compile(r"metric_report\.html|paper\.(tex|md)|figures/\w[\w.-]*")
 

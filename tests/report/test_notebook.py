@@ -176,6 +176,7 @@ def test_a_report_that_is_run_again_in_its_own_folder_finds_its_results(tmp_path
     """Its paths are those of the command's folder, and nothing is written into its own."""
     own, stored = tmp_path / "outputs/reports/x", "outputs/results/no_memory__seed1_proposed"
     own.mkdir(parents=True)
+    (own / NOTEBOOK).touch()
     with chdir(tmp_path):
         run = et.evaluate("cr", "example:cr/no_memory__seed1_proposed", out="outputs")
     with chdir(own):
@@ -183,4 +184,4 @@ def test_a_report_that_is_run_again_in_its_own_folder_finds_its_results(tmp_path
         assert et.study([stored], out="outputs").n_units == run.n_units
         with pytest.raises(et.UsageError, match=f"^{own / 'outputs/results/other'} holds no"):
             et.load("outputs/results/other")
-    assert list(own.iterdir()) == []
+    assert [path.name for path in own.iterdir()] == [NOTEBOOK]
