@@ -63,6 +63,7 @@ def test_a_doubled_key_is_an_error(line: str, tmp_path: Path) -> None:
     path.write_text(line + '\n{"x": 3}\n')
     assert [row.x for _, row in read_jsonl(path, Row, problems)] == [3]
     assert [(p.line, p.code) for p in problems.errors] == [(1, "bad-json")]
+    assert "stands twice" in problems.errors[0].message
     path.write_text(line)
     with pytest.raises(InputError, match="doubled key"):
         read_json(path, Problems())

@@ -151,19 +151,6 @@ def test_a_lock_file_of_excel_is_named(tmp_path: Path) -> None:
         et.evaluate("table", path)
 
 
-def test_a_key_that_stands_twice_in_a_line_is_an_error(tmp_path: Path) -> None:
-    """JSON readers take the last one: which was meant?"""
-    path = tmp_path / "scores.jsonl"
-    row = '{"id": "a", "metric": "acc", "value": 1}\n'
-    path.write_text(row + row.replace("a", "b", 1).replace("}", ', "value": 0}'))
-    with pytest.raises(et.InputError) as error:
-        et.evaluate("table", path)
-    (problem,) = error.value.problems
-    assert (problem.line, problem.field) == (2, "value") and "stands twice" in problem.message
-    run = et.evaluate("table", path, on_error="skip")
-    assert run["acc"]["n_units"] == 1
-
-
 def test_more_errors_than_are_listed_are_counted(tmp_path: Path) -> None:
     path = tmp_path / "many.jsonl"
     path.write_text("x\n" * 25, encoding="utf-8")
