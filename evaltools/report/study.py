@@ -16,7 +16,7 @@ from ..core.language import speaking
 from ..core.metric import AnyMetric, Metric, MetricTable
 from ..core.suite import Suite
 from ..stats.breakdown import PART, by_parts, compare_parts
-from ..stats.compare import Comparison, compare_all, ranks
+from ..stats.compare import Comparison, compare_all, directions, ranks
 from ..stats.effects import unit_changes
 from ..stats.influence import Runs
 from ..stats.intervals import aggregate
@@ -171,15 +171,16 @@ class Study(Result):
         if self.declared is not None:
             return self.declared
         usual = self.suite.primary_name(self.options, self.blocked)
-        return next(filter(self._is_directed, [usual, *self.headline]), usual)
+        return next(filter(self._directions.get, [usual, *self.headline]), usual)
 
     @property
     def tested(self) -> str | None:
         """The primary metric; None where there is none with a direction."""
-        return self.primary if self._is_directed(self.primary) else None
+        return self.primary if self._directions.get(self.primary) else None
 
-    def _is_directed(self, name: str) -> bool:
-        return name != "" and self.metric(name).better != "none"
+    @cached_property
+    def _directions(self) -> dict[str, bool]:
+        return directions(self.metrics)
 
     @property
     def _run_checks(self) -> list[Check]:
@@ -193,7 +194,7 @@ class Study(Result):
 
     @cached_property
     def estimates(self) -> pd.DataFrame:
-        """The estimates of every condition over its seeds, in the form of `core.estimates`."""
+        """The estimates of every condition over its seeds, in the form of `core.estimates`; sums are those of runs."""
         frames = []
         for name in self.conditions:
             runs = self.frames(name)
@@ -206,7 +207,8 @@ class Study(Result):
                     name,
                 )
             )
-        return marked_blocked(pd.concat(frames, ignore_index=True), self._run_checks)
+        estimates = pd.concat(frames, ignore_index=True).assign(numerator=None, denominator=None)
+        return marked_blocked(estimates, self._run_checks)
 
     @cached_property
     def comparisons(self) -> dict[str, Comparison]:
@@ -305,7 +307,7 @@ class Study(Result):
     def directed(self, name: str) -> AnyMetric:
         """The metric of that name; UsageError where it can be neither better nor worse, or means nothing here."""
         directed = self.metric(name)
-        if directed.better == "none" or not getattr(directed, "denominator", True):
+        if not self._directions[directed.name]:
             raise UsageError(f"{name} has no direction, so that no condition can be better in it")
         for check in self._run_checks:
             if directed.name in check.blocks:

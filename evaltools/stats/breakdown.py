@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import pandas as pd
@@ -119,30 +120,20 @@ def compare_parts(
     are left out.
     """
     metrics = subset(table, names)
-    own = pd.concat([frame[[unit, PART]] for frame in baseline.values()], ignore_index=True)
+    own = pd.concat(baseline.values(), ignore_index=True)
     parts, part_names = largest_parts(own[PART], own[unit])
-    shown = dict(zip(own[PART], parts))
     frames = []
     for part in part_names:
+        of_part = own[PART][parts == part].unique()
         a, b = (
-            {seed: frame[frame[PART].map(shown) == part] for seed, frame in runs.items()}
+            {seed: frame[frame[PART].isin(of_part)] for seed, frame in runs.items()}
             for runs in (baseline, candidate)
         )
-        try:
-            compared = compare(
-                a,
-                b,
-                metrics,
-                unit,
-                resampling,
-                names=conditions,
-            )
-        except NothingPaired:
-            continue
-        rows = compared.table[compared.table["metric"].isin(names)].copy()
-        rows.insert(0, "part", part)
-        rows.insert(1, "n", rows["n_units"])
-        frames.append(rows)
+        with suppress(NothingPaired):
+            rows = compare(a, b, metrics, unit, resampling, names=conditions).table
+            rows.insert(0, "part", part)
+            rows.insert(1, "n", rows["n_units"])
+            frames.append(rows[rows["metric"].isin(names)])
     if not frames:
         raise UsageError("the sides share no unit in any part")
     frame = pd.concat(frames, ignore_index=True)

@@ -103,9 +103,8 @@ def compare(
          metric  delta verdict
     0  accuracy   0.25  better
     """
-    sides = [(names[0], baseline), (names[1], candidate)]
     (found,) = compare_all(
-        sides,
+        list(zip(names, (baseline, candidate))),
         metrics,
         unit,
         resampling,
@@ -142,7 +141,7 @@ def compare_all(
         raise ValueError(f"headline metrics that the table lacks: {unknown}")
     require_declared(table, primary, margin := margin or {}, resampling.confidence)
     target = {metric.name: metric.alias_of or metric.name for metric in table}
-    is_directed = _directed(table)
+    is_directed = directions(table)
     leading = [primary, *headline] if primary else list(headline)
     family = [name for name in dict.fromkeys(target[name] for name in leading) if is_directed[name]]
     (name_a, runs_a), *candidates = conditions
@@ -153,8 +152,8 @@ def compare_all(
         keep, n_other_texts = same_questions(first, side, (name_a, name))
         by_seed = set(runs_a) == set(runs)
         for index, metric in enumerate(table):
-            a, b = (each.cells(index).where(keep) for each in (first, side))
-            if is_directed[metric.name] and metric.name == target[metric.name]:
+            if is_directed[metric.name] and not metric.alias_of:
+                a, b = (each.cells(index).where(keep) for each in (first, side))
                 rows.append({"candidate": name, **_row(a, b, by_seed)})
         sides.append((name, "sample and seed" if by_seed else "sample", n_other_texts))
     tested = pd.DataFrame(columns=["candidate", "metric"])
@@ -227,8 +226,8 @@ def ranks(
     return frame
 
 
-def _directed(table: MetricTable) -> dict[str, bool]:
-    """Metric -> whether it can be better or worse."""
+def directions(table: MetricTable) -> dict[str, bool]:
+    """Metric -> whether it can be better or worse: it has a direction, and is made of no plain count."""
     return {
         metric.name: metric.better != "none" and all(ratio.denominator for ratio in ratios)
         for metric, ratios in zip(table, as_ratios(table))
@@ -247,7 +246,7 @@ def require_declared(
     >>> table = [Metric(name="f1", numerator="tp", denominator="n", better="higher")]
     >>> require_declared(table, "f1", {"f1": 0.02})
     """
-    has_direction = _directed(table)
+    has_direction = directions(table)
     named = [("primary", primary)] if primary else []
     for what, name in [*named, *(("margin", name) for name in margin)]:
         if name not in has_direction:

@@ -295,8 +295,7 @@ def estimate(
            name  value    ci_low  ci_high ci_method
     0  accuracy   0.75  0.599457  0.86546     mid-p
     """
-    estimates = _estimates({"": units}, table, unit, resampling or Resampling())
-    return public_frame(complete(estimates))
+    return public_frame(aggregate({"": units}, table, unit, resampling or Resampling()))
 
 
 def aggregate(
@@ -311,7 +310,7 @@ def aggregate(
     Columns: those of `core.estimates`, min and max (the least and greatest value of a seed), and claim
     (what the interval speaks for). `value` is the mean over the seeds in which the metric is measured
     (`n_seeds`), `std` their standard deviation (ddof 1, nan for one seed). `n_units` counts the
-    resampling units that take part in any seed. Metrics of one seed have the interval of that run.
+    resampling units that take part in any seed. Metrics of one seed have the sums and the interval of that run.
 
     >>> run = pd.DataFrame({"id": range(40), "right": [1, 1, 0, 1] * 10, "n": 1})
     >>> runs = {1: run, 2: run.assign(right=[1, 0, 0, 1] * 10)}
@@ -321,17 +320,6 @@ def aggregate(
          metric  value  n_seeds  min   max
     0  accuracy  0.625        2  0.5  0.75
     """
-    rows = _estimates(runs, table, unit, resampling)
-    return complete(rows.drop(columns=["numerator", "denominator"]), condition)
-
-
-def _estimates(
-    runs: Runs,
-    table: MetricTable,
-    unit: str,
-    resampling: Resampling,
-) -> pd.DataFrame:
-    """The rows of `aggregate`, with the sums of metrics of one seed."""
     (labelled,) = label([runs], table, unit)
     # of many units one metric at a time, so that memory does not grow with the table
     at_once = len(table) if len(labelled.sample) <= LARGE else 1
@@ -351,7 +339,7 @@ def _estimates(
             interval = interval_of(effect, resampling.level, drawn, resampling.method)
             claim = effect.claim if effect and interval.method != "none" else ""
             rows.append(_row(cells, interval) | {"claim": claim})
-    return pd.DataFrame(rows)
+    return complete(pd.DataFrame(rows), condition)
 
 
 def _row(cells: Cells, interval: Interval) -> dict[str, object]:

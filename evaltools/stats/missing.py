@@ -70,10 +70,8 @@ def lacking(
     both = on_a.any(axis=0) & on_b.any(axis=0)
     limits = np.array(a.formula.ends)
     if not np.isfinite(limits).all():
-        values = [side.formula.values(side.sums) for side in (a, b)]
-        seen = np.concatenate([each.ravel() for each in values])
-        reduced = [ufunc.reduce(seen, initial=np.nan) for ufunc in (np.fmin, np.fmax)]
-        limits = np.array(reduced)
+        seen = np.concatenate([side.formula.values(side.sums).ravel() for side in (a, b)])
+        limits = np.array([each.reduce(seen, initial=np.nan) for each in (np.fmin, np.fmax)])
     p, ends, n_lacking = [], [], []
     for side, other, on_other in (
         (a, b, on_b),
@@ -85,10 +83,9 @@ def lacking(
         value = other.formula.values(other.sums.sum(axis=0))
         is_known = other.takes_part & ~np.isnan(value)
         is_missing = lacks.any(axis=0)
-        missing = value[is_missing & is_known]
-        present = value[both & ~is_missing & is_known]
-        if len(missing):
-            p.append(p_random(missing, present))
+        if (is_missing & is_known).any():
+            present = both & ~is_missing
+            p.append(p_random(value[is_missing & is_known], value[present & is_known]))
         weight = other.den
         if not by_seed:
             n_seeds = np.maximum(other.present.sum(axis=0), 1)
@@ -99,10 +96,7 @@ def lacking(
         share = (added / np.where(total == 0, np.inf, total)).max(axis=1, keepdims=True)
         known = ~np.isnan(side.values)
         at_ends = (1 - share) * side.values[:, None] + share * limits
-        end = np.full(2, np.nan)
-        if known.any():
-            end = at_ends[known].mean(axis=0)
-        ends.append(end)
+        ends.append(at_ends[known].mean(axis=0) if known.any() else np.full(2, np.nan))
     # Bonferroni over the sides that can be tested
     tested = [each for each in p if not np.isnan(each)]
     worst, best = ends[1] - ends[0][::-1]

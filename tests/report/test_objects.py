@@ -146,6 +146,31 @@ def void(name: str, gain: float) -> et.Run:
     return et.evaluate(suite, rows, name=name, resampling=QUICK)
 
 
+def test_a_count_is_never_the_metric_that_is_tested_alone() -> None:
+    class Record(BaseModel):
+        id: str
+        right: int
+
+    suite = et.jsonl_suite(
+        "counts",
+        title="Counts",
+        record=Record,
+        unit="id",
+        columns=lambda record: {"n": 1, "right": record.right},
+        metrics=[
+            et.Metric(name=name, numerator="right", denominator=total, better="higher")
+            for name, total in (("count", ""), ("mean", "n"))
+        ],
+        headline=["count", "mean"],
+    )
+    a, b = (
+        [{"id": str(i), "right": i % 2} for i in range(40)],
+        [{"id": str(i), "right": 1} for i in range(40)],
+    )
+    cmp = et.compare(*(et.evaluate(suite, rows, name=name) for name, rows in (("a", a), ("b", b))))
+    assert (cmp.primary, cmp["mean"]["verdict"]) == ("mean", "better")
+
+
 def test_where_no_headline_metric_can_be_measured_that_is_said() -> None:
     runs = [void("a", 0), void("b", 1), void("c", 2)]
     cmp, study = et.compare(*runs[:2]), et.study(runs)
