@@ -13,6 +13,7 @@ import evaltools
 from evaltools.core.errors import InputError, Problem, Problems
 from evaltools.core.json_files import read_json
 from evaltools.core.plugins import get_suite
+from evaltools.core.records import File
 from evaltools.core.resampling import Resampling
 from evaltools.core.scoring import score_units
 from evaltools.core.workers import Workers
@@ -91,7 +92,7 @@ def test_a_json_file_that_is_none(tmp_path: Path, raw: bytes, code: str, line: i
     path = tmp_path / "a.json"
     path.write_bytes(raw)
     with pytest.raises(InputError) as e:
-        read_json(path, Problems())
+        read_json(File(path, Problems()))
     assert [(p.code, p.line, p.file) for p in e.value.problems] == [(code, line, str(path))]
 
 

@@ -11,7 +11,6 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
@@ -23,47 +22,37 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
 from .errors import Problems
-from .records import BOM, T, describe, fitted, not_json, not_utf8, read_utf8, require_file
+from .records import BOM, File, T, describe, fitted, not_json, not_utf8
 
 READ_BYTES = 1 << 18  # read at a time: lines of tens of kilobytes are put together from few pieces
 DOUBLED = "doubled key: it stands twice in one object"
 
 
-def read_json(path: Path, problems: Problems) -> Any:
+def read_json(file: File) -> Any:
     """The JSON value of a whole file.
 
-    Raises InputError, with the line where there is one, for a file that cannot be read, is not UTF-8, is no
-    JSON, nests too deeply (more than 200 levels), or names a key twice in one object.
+    Raises InputError, with the line where there is one, for a file that is not UTF-8, is no JSON, nests too deeply
+    (more than 200 levels), or names a key twice in one object.
     """
-    text = read_utf8(path, problems)
+    text = file.text()
     try:
         value = from_json(text)
     except ValueError as error:
         place = str(error).partition(" at line ")[2]
         line = int(place.partition(" ")[0]) if place else None
-        raise problems.fatal(
-            "bad-json",
-            not_json(str(error)),
-            file=path,
-            line=line,
-        ) from None
+        raise file.fatal("bad-json", not_json(str(error)), line=line) from None
     key = doubled_key(text)
     if key is not None:
-        raise problems.fatal(
-            "bad-json",
-            DOUBLED,
-            file=path,
-            field=key,
-        )
+        raise file.fatal("bad-json", DOUBLED, field=key)
     return value
 
 
 def read_model(path: Path, model: type[T]) -> T:
     """The JSON of a whole file as a model. InputError names every field that does not fit; see `read_json`."""
-    problems = Problems()
-    record = fitted(model, read_json(path, problems), problems, file=path)
+    file = File(path, Problems())
+    record = fitted(model, read_json(file), file.error)
     if record is None:
-        raise problems.failed()
+        raise file.problems.failed()
     return record
 
 
@@ -84,21 +73,12 @@ def doubled_key(text: str | bytes) -> str | None:
     return doubled[0] if doubled else None
 
 
-@dataclass
-class Progress:
-    """How many lines a reader has passed, good or bad."""
-
-    lines: int = 0
-
-
 def read_jsonl(
-    path: Path,
+    file: File,
     model: type[T],
-    problems: Problems,
     *,
     start: int = 0,
     stop: int | None = None,
-    progress: Progress | None = None,
     decode: Callable[[bytes], T | None] | None = None,
 ) -> Iterator[tuple[int, T]]:
     """Yield (line number, record) for each line that fits `model`; report the others and go on.
@@ -106,32 +86,24 @@ def read_jsonl(
     A byte-order mark and blank lines are passed over. A key that stands twice in one object is an error, but
     where `decode` reads the line: there its last value counts.
     `start` and `stop` are byte offsets at line starts (`shards` gives them); line numbers then count from the
-    shard's first line. `progress` is kept up to date.
+    shard's first line.
     `decode` makes records of large lines in less time, or None where pydantic must judge (`decoder`).
     """
-    require_file(path, problems)
-    progress = progress or Progress()
     decode = decode or partial(_plain_record, model)
     position = start
-    with path.open("rb", buffering=READ_BYTES) as f:
-        f.seek(start)
-        for number, line in enumerate(f, 1):
+    with file.path.open("rb", buffering=READ_BYTES) as lines:
+        lines.seek(start)
+        for number, line in enumerate(lines, 1):
             if stop is not None and position >= stop:
                 break
             position += len(line)
-            progress.lines = number
+            file.n_lines = number
             line = line.removeprefix(BOM)
             if line.isspace() or not line:
                 continue
             record = decode(line)
             if record is None:
-                record = _judged_record(
-                    line,
-                    model,
-                    problems,
-                    file=path,
-                    line=number,
-                )
+                record = _judged_record(line, model, partial(file.error, line=number))
             if record is not None:
                 yield number, record
 
@@ -152,8 +124,7 @@ def _plain_record(model: type[T], line: bytes) -> T | None:
 def _judged_record(
     raw: bytes,
     model: type[T],
-    problems: Problems,
-    **where: Any,
+    report: Callable[..., None],
 ) -> T | None:
     """A line as a record; None where it does not fit, which is reported."""
     try:
@@ -162,21 +133,11 @@ def _judged_record(
         for code, name, message in describe(e):
             if code == "bad-json":
                 code, message = _damage(raw, message)
-            problems.error(
-                code,
-                message,
-                field=name,
-                **where,
-            )
+            report(code, message, field=name)
         return None
     key = doubled_key(raw)
     if key is not None:
-        problems.error(
-            "bad-json",
-            DOUBLED,
-            field=key,
-            **where,
-        )
+        report("bad-json", DOUBLED, field=key)
         return None
     return record
 

@@ -1,10 +1,11 @@
-"""Text files, and records held against pydantic models: what does not fit, and what comes twice."""
+"""Files to read, and records held against pydantic models: what does not fit, and what comes twice."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -79,25 +80,29 @@ def all_wrong(error: ValidationError) -> str:
 def fitted(
     model: type[T],
     value: Any,
-    problems: Problems,
+    report: Callable[..., None],
     *,
-    under: str = "",
     context: Any = None,
     **where: Any,
 ) -> T | None:
-    """A value as a record of a model; None where it does not fit, which is reported. `under`: its own field."""
+    """A value as a record of a model; None where it does not fit, for which `misfit` calls `report`."""
     try:
         return model.model_validate(value, context=context)
     except ValidationError as e:
-        for code, name, message in describe(e):
-            path = ".".join(part for part in (under, name) if part)
-            problems.error(
-                code,
-                message,
-                field=path,
-                **where,
-            )
+        misfit(e, report, **where)
     return None
+
+
+def misfit(
+    error: ValidationError,
+    report: Callable[..., None],
+    field: str = "",
+    **where: Any,
+) -> None:
+    """Report each thing that a model did not accept; `report` as `Problems.error`, `field`: that of the whole value."""
+    for code, name, message in describe(error):
+        path = ".".join(part for part in (field, name) if part)
+        report(code, message, field=path, **where)
 
 
 def short(value: Any) -> str:
@@ -109,8 +114,7 @@ def short(value: Any) -> str:
 def unique_records(
     records: Iterable[tuple[int, R]],
     key_of: Callable[[R], str | tuple[str, ...]],
-    problems: Problems,
-    path: Path,
+    file: File,
     what: str,
     code: str = "duplicate-id",
 ) -> Iterator[tuple[int, R]]:
@@ -124,58 +128,55 @@ def unique_records(
             continue
         name = key if isinstance(key, str) else ": ".join(filter(None, key))
         message = f"a second {what}; the first is on line {first}"
-        problems.error(
-            code,
-            message,
-            file=path,
-            line=line,
-            id=name,
-        )
+        file.error(code, message, line=line, id=name)
 
 
-# --- text
+# --- files
 
 
-def require_file(path: Path, problems: Problems) -> None:
-    """Raise InputError unless `path` is a file with something in it."""
-    start = b""
-    wrong = None
-    if not path.is_file():
-        message = "a folder; name a file or a run in it" if path.is_dir() else "no such file"
-        wrong = "missing-file", message
-    elif path.name.startswith("~$"):
-        message = f"the lock file of a workbook that is open in Excel; give {path.name[2:]}"
-        wrong = "lock-file", message
-    elif not os.access(path, os.R_OK):
-        wrong = "unreadable-file", "cannot be read: permission denied"
-    else:
-        with path.open("rb") as f:
-            start = f.read(4)
-        wrong = None if start else ("empty-file", "the file is empty")
-    kinds = [kind for mark, kind in FOREIGN.items() if start.startswith(mark)]
-    if b"\0" in start:
-        kinds.append("binary")
-    if kinds and ending(path) not in BINARY:
-        wrong = "wrong-encoding", f"the file is {kinds[0]}; expected text in UTF-8"
-    if wrong:
-        code, message = wrong
-        raise problems.fatal(code, message, file=path)
+class File:
+    """A file to read, and where what is wrong with it is reported. InputError unless it has something in it.
 
+    `error`, `warn` and `fatal`: those of `problems`, about this file. `n_lines`: how many a reader has passed.
+    """
 
-def read_utf8(path: Path, problems: Problems) -> str:
-    """The text of a whole file, without its byte-order mark. InputError where it cannot be read or is not UTF-8."""
-    require_file(path, problems)
-    raw = path.read_bytes().removeprefix(BOM)
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError as e:
-        line = raw.count(b"\n", 0, e.start) + 1
-        raise problems.fatal(
-            "not-utf8",
-            not_utf8(raw, e, "file"),
-            file=path,
-            line=line,
-        ) from None
+    def __init__(self, path: Path, problems: Problems) -> None:
+        self.path = path
+        self.problems = problems
+        self.error = partial(problems.error, file=path)
+        self.warn = partial(problems.warn, file=path)
+        self.fatal = partial(problems.fatal, file=path)
+        self.n_lines = 0
+        start = b""
+        wrong = None
+        if not path.is_file():
+            message = "a folder; name a file or a run in it" if path.is_dir() else "no such file"
+            wrong = "missing-file", message
+        elif path.name.startswith("~$"):
+            message = f"the lock file of a workbook that is open in Excel; give {path.name[2:]}"
+            wrong = "lock-file", message
+        elif not os.access(path, os.R_OK):
+            wrong = "unreadable-file", "cannot be read: permission denied"
+        else:
+            with path.open("rb") as f:
+                start = f.read(4)
+            wrong = None if start else ("empty-file", "the file is empty")
+        kinds = [kind for mark, kind in FOREIGN.items() if start.startswith(mark)]
+        if b"\0" in start:
+            kinds.append("binary")
+        if kinds and ending(path) not in BINARY:
+            wrong = "wrong-encoding", f"the file is {kinds[0]}; expected text in UTF-8"
+        if wrong:
+            raise self.fatal(*wrong)
+
+    def text(self) -> str:
+        """All of it, without its byte-order mark. InputError where it is not UTF-8."""
+        raw = self.path.read_bytes().removeprefix(BOM)
+        try:
+            return raw.decode("utf-8")
+        except UnicodeDecodeError as e:
+            line = raw.count(b"\n", 0, e.start) + 1
+            raise self.fatal("not-utf8", not_utf8(raw, e, "file"), line=line) from None
 
 
 def not_utf8(

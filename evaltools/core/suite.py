@@ -22,7 +22,7 @@ from .errors import Problems, UsageError
 from .files import bytes_hash, sha256
 from .json_files import read_jsonl
 from .metric import AnyMetric, MetricTable
-from .records import require_file, unique_records
+from .records import File, unique_records
 from .workers import Workers
 
 
@@ -308,7 +308,7 @@ def _locate(
     options: SuiteOptions,
     problems: Problems,
 ) -> Source:
-    require_file(path, problems)
+    File(path, problems)
     return Source(name or path.stem, {"records": path})
 
 
@@ -322,28 +322,22 @@ def _score(
     *_: Any,
 ) -> pd.DataFrame:
     """The units of a file of records: its numbers, booleans and texts, and the columns that metrics sum."""
-    path = source.files["records"]
+    file = File(source.files["records"], problems)
     arguments = () if type(options) is SuiteOptions else (options,)
     rows = []
 
     def name_of(entry: BaseModel) -> str:
         return str(getattr(entry, unit))
 
-    records = read_jsonl(path, record, problems)
+    records = read_jsonl(file, record)
     what = f"record of this {unit}"
-    for line, entry in unique_records(records, name_of, problems, path, what):
+    for line, entry in unique_records(records, name_of, file, what):
         uid = name_of(entry)
         try:
             sums = dict(columns(entry, *arguments))
         except Exception as e:  # noqa: BLE001 - the user's own code may raise anything
             error = f"columns(record): {type(e).__name__}: {e}"
-            problems.error(
-                "bad-columns",
-                error,
-                file=path,
-                line=line,
-                id=uid,
-            )
+            file.error("bad-columns", error, line=line, id=uid)
             continue
         fields = entry.model_dump().items()
         plain = {name: value for name, value in fields if isinstance(value, str | int | float)}

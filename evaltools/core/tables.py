@@ -9,16 +9,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from io import BytesIO
 from itertools import islice
-from pathlib import Path
 from typing import IO, Any
 from zipfile import ZipFile
 
 from pydantic import BaseModel, ConfigDict, SkipValidation, TypeAdapter, ValidationError
 
-from .errors import Problems
 from .files import ending
 from .json_files import read_jsonl
-from .records import BOM, T, fitted, not_utf8, require_file
+from .records import BOM, File, T, fitted, not_utf8
 
 TEXTS = TypeAdapter(list[str | None])
 
@@ -60,53 +58,42 @@ HEADER_ROWS = 20
 
 
 def read_table(
-    path: Path,
+    file: File,
     model: type[T],
-    problems: Problems,
     column_of: Callable[[str], str] = str,
 ) -> Iterator[tuple[int, T]]:
     """Yield (line, record) of a table (`table_rows`), or else of JSON Lines; what does not fit is reported."""
-    if ending(path) not in TABLES:
-        yield from read_jsonl(path, model, problems)
+    if ending(file.path) not in TABLES:
+        yield from read_jsonl(file, model)
         return
     required = {}
     for name, info in model.model_fields.items():
         if info.is_required():
             required[name] = info.description
-    for line, values in table_rows(path, required, problems, column_of):
+    for line, values in table_rows(file, required, column_of):
         id_ = str(values.get(next(iter(required), "")) or "")
-        record = fitted(
-            model,
-            values,
-            problems,
-            file=path,
-            line=line,
-            id=id_,
-        )
+        record = fitted(model, values, file.error, line=line, id=id_)
         if record is not None:
             yield line, record
 
 
 def table_rows(
-    path: Path,
+    file: File,
     required: Mapping[str, str | None],
-    problems: Problems,
     column_of: Callable[[str], str] = str,
 ) -> Iterator[tuple[int, dict[str, str | None]]]:
     """Yield (line, cells by column) of a file named *.csv, *.tsv or *.xlsx.
 
     The line is that on which a row of CSV ends, or the row of a sheet. An empty cell is null; a row without any is
-    passed over. `column_of(head)`: the name of a column, "" for one that is not read. InputError for a file that
-    cannot be read, and for a header without the `required` columns (-> what else they may be called), or with one
-    twice.
+    passed over. `column_of(head)`: the name of a column, "" for one that is not read. InputError for a
+    header without the `required` columns (-> what else they may be called), or with one twice.
     """
-    require_file(path, problems)
 
     def is_header(cells: Sequence[str]) -> bool:
         return required.keys() <= {*map(column_of, cells)}
 
-    sep = {".csv": ",", ".tsv": "\t"}.get(ending(path))
-    rows = csv_rows(path, problems, sep) if sep else _sheet_rows(path, is_header, problems)
+    sep = {".csv": ",", ".tsv": "\t"}.get(ending(file.path))
+    rows = csv_rows(file, sep) if sep else _sheet_rows(file, is_header)
     start, header = next(rows, (1, []))
     names = [column_of(head) for head in header]
     doubled = [name for name in names if name and names.count(name) > 1]
@@ -118,12 +105,7 @@ def table_rows(
             message += f"; cells are separated by {'commas' if sep == ',' else 'tabs'}"
         if doubled:
             message = f"two columns are named {doubled[0]}"
-        raise problems.fatal(
-            "wrong-columns",
-            message,
-            file=path,
-            line=start,
-        )
+        raise file.fatal("wrong-columns", message, line=start)
     for line, cells in rows:
         values = {name: cell or None for name, cell in zip(names, cells) if name}
         if any(values.values()):
@@ -131,30 +113,29 @@ def table_rows(
 
 
 def _sheet_rows(
-    path: Path,
+    file: File,
     is_header: Callable[[Sequence[str]], bool],
-    problems: Problems,
 ) -> Iterator[tuple[int, list[str]]]:
     """(row, texts) from the header on of the first sheet that has one, else of the first; hidden rows with a warning."""
     from openpyxl import load_workbook
 
     try:
-        file = BytesIO(path.read_bytes())  # by a name openpyxl would ask for its ending
-        n_bytes = sum(member.file_size for member in ZipFile(file).infolist())
+        content = BytesIO(file.path.read_bytes())  # by a name openpyxl would ask for its ending
+        n_bytes = sum(member.file_size for member in ZipFile(content).infolist())
         if n_bytes <= WORKBOOK_BYTES:
-            sheets = load_workbook(file).worksheets
+            sheets = load_workbook(content).worksheets
             cells = (cell for sheet in sheets for row in sheet for cell in row)
             if formulas := [cell for cell in cells if cell.data_type == "f"]:
-                saved = load_workbook(file, data_only=True)
+                saved = load_workbook(content, data_only=True)
                 for cell in formulas:
                     value = saved[cell.parent.title][cell.coordinate].value
                     cell.value = cell.value if value is None else value
     except Exception as e:  # openpyxl raises many kinds, by the place of the damage
         message = f"no Excel workbook that can be read: {e}"
-        raise problems.fatal("bad-xlsx", message, file=path) from e
+        raise file.fatal("bad-xlsx", message) from e
     if n_bytes > WORKBOOK_BYTES:
         message = f"{n_bytes >> 20:,} MB once it is unpacked, more than {WORKBOOK_BYTES >> 20:,} MB"
-        raise problems.fatal("file-too-large", f"{message}; give JSONL or CSV", file=path)
+        raise file.fatal("file-too-large", f"{message}; give JSONL or CSV")
     sheets.sort(key=lambda sheet: sheet.sheet_state != "visible")
     sheet, start = sheets[0], 1
     for other in reversed(sheets):
@@ -166,7 +147,7 @@ def _sheet_rows(
     names = [other.title for other in sheets if other is not sheet and other.max_row > 1]
     if names:
         message = f"only the sheet {sheet.title} is read, not {', '.join(names)}"
-        problems.warn("other-sheets", message, file=path)
+        file.warn("other-sheets", message)
     hidden = []
     for number, cells in enumerate(sheet.iter_rows(min_row=start, values_only=True), start):
         texts = _cell_texts(cells)
@@ -175,54 +156,39 @@ def _sheet_rows(
         yield number, texts
     if hidden:
         message = f"{len(hidden)} rows are hidden in the sheet, and read all the same"
-        problems.warn(
-            "hidden-rows",
-            message,
-            file=path,
-            line=hidden[0],
-        )
+        file.warn("hidden-rows", message, line=hidden[0])
 
 
 def _cell_texts(cells: Sequence[Any]) -> list[str]:
     return ["" if cell is None else str(cell) for cell in cells]
 
 
-def csv_rows(
-    path: Path,
-    problems: Problems,
-    sep: str = ",",
-) -> Iterator[tuple[int, list[str]]]:
+def csv_rows(file: File, sep: str = ",") -> Iterator[tuple[int, list[str]]]:
     """(line on which it ends, cells) of the header of a CSV file, and of every row that is not blank.
 
     A row that is damaged, or has more or fewer cells than the header, is reported and left out. InputError for a
     damaged header.
     """
     csv.field_size_limit(1 << 30)  # a long text is no error
-    with path.open("rb") as file:
-        if file.read(len(BOM)) != BOM:
-            file.seek(0)
-        rows = _whole_rows(file, path, problems, sep)
+    with file.path.open("rb") as lines:
+        if lines.read(len(BOM)) != BOM:
+            lines.seek(0)
+        rows = _whole_rows(lines, file.error, sep)
         line, header = next(rows, (0, []))
-        if not header and problems.errors:
-            raise problems.failed()
+        if not header and file.problems.errors:
+            raise file.problems.failed()
         yield line, header
         for line, cells in rows:
             if len(cells) == len(header):
                 yield line, cells
             elif cells:
                 message = f"expected {len(header)} cells, as the header has, got {len(cells)}"
-                problems.error(
-                    "bad-row",
-                    message,
-                    file=path,
-                    line=line,
-                )
+                file.error("bad-row", message, line=line)
 
 
 def _whole_rows(
     file: IO[bytes],
-    path: Path,
-    problems: Problems,
+    report: Callable[..., None],
     sep: str,
 ) -> Iterator[tuple[int, list[str]]]:
     """(line on which it ends, cells) of every row; a damaged one is reported, and has no cells."""
@@ -240,12 +206,7 @@ def _whole_rows(
             file.seek(row_start)
             file.readline()
             line += 1
-            problems.error(
-                "bad-csv",
-                f"not CSV: {e}",
-                file=path,
-                line=line,
-            )
+            report("bad-csv", f"not CSV: {e}", line=line)
             yield line, []
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import ConfigDict
 
 from ..core.json_files import read_json
+from ..core.records import File
 from .source import Records, Row, Score, Source, Unfit, at, number, score_rows
 
 NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT.+)\.jsonl")
@@ -107,7 +108,7 @@ def _results(source: Source) -> Any:
         return None
     source.task = name["task"]
     file = source.path.with_name(f"results_{name['date']}.json")
-    return read_json(file, source.problems) if file.is_file() else None
+    return read_json(File(file, source.problems)) if file.is_file() else None
 
 
 def _question(line: Line) -> str | None:

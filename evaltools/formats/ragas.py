@@ -102,7 +102,7 @@ def _csv_lines(
     sep: str,
     decimal: str,
 ) -> Records:
-    rows = csv_rows(source.path, source.problems, SEPARATORS[sep])
+    rows = csv_rows(source, SEPARATORS[sep])
     _, header = next(rows)
     if not {"user_input", "question"} & set(header):
         names = ", ".join(header)[:200]

@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cached_property, partial
-from pathlib import Path
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from ..core.errors import Problems
 from ..core.json_files import read_json, read_jsonl
-from ..core.records import BOM, describe, fitted, not_utf8, require_file, short
+from ..core.records import BOM, File, fitted, misfit, not_utf8, short
 from ..core.tables import COLUMNS
 
 # columns of a long table or of its units that have a meaning: no further column has such a name
@@ -171,26 +169,10 @@ def where(place: Place, field: str = "") -> dict[str, Any]:
     return {"field": ".".join(part for part in (place, field) if part)}
 
 
-class Source:
-    """A file to read, and where what is wrong with it is reported.
+class Source(File):
+    """A file to convert. `task`: the benchmark whose samples it holds, which the reader sets where the format says it."""
 
-    `task`: the benchmark whose samples it holds, which the reader sets where the format says it.
-    InputError where there is none to read.
-    """
-
-    def __init__(
-        self,
-        path: Path,
-        problems: Problems,
-    ) -> None:
-        require_file(path, problems)
-        self.path = path
-        self.problems = problems
-        self.task = ""
-        # as those of `Problems`, about this file
-        self.error = partial(problems.error, file=path)
-        self.warn = partial(problems.warn, file=path)
-        self.fatal = partial(problems.fatal, file=path)
+    task = ""
 
     def rows(
         self,
@@ -208,8 +190,7 @@ class Source:
                 self.error("bad-field", unfit.message, **where(place, unfit.field))
                 continue
             except ValidationError as error:
-                for code, field, message in describe(error):
-                    self.error(code, message, **where(place, field))
+                misfit(error, self.error, **where(place))
                 continue
             for row in rows:
                 yield place, row
@@ -229,12 +210,12 @@ class Source:
 
     def json_lines(self, model: type[Any]) -> Records:
         """(line number, record) of a JSON Lines file."""
-        return read_jsonl(self.path, model, self.problems)
+        return read_jsonl(self, model)
 
     @cached_property
     def document(self) -> Any:
         """The JSON value of the whole file."""
-        return read_json(self.path, self.problems)
+        return read_json(self)
 
     def records(
         self,
@@ -259,12 +240,6 @@ class Source:
         """(place, record) of the items that fit a model; what does not fit is reported."""
         for index, item in enumerate(items):
             place = f"{key}.{index}"
-            record = fitted(
-                model,
-                item,
-                self.problems,
-                under=place,
-                file=self.path,
-            )
+            record = fitted(model, item, self.error, field=place)
             if record is not None:
                 yield place, record

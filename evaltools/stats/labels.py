@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Any
 
 import pandas as pd
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
-from ..core.errors import Problems
 from ..core.files import ending
-from ..core.records import unique_records
+from ..core.records import File, unique_records
 from ..core.tables import read_table
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -79,21 +77,20 @@ def label_value(value: Any, scale: tuple[float, float] = (0, 1)) -> Any:
     return share
 
 
-def read_scores(path: Path, problems: Problems) -> pd.DataFrame:
+def read_scores(file: File) -> pd.DataFrame:
     """case_id, metric, score (0..1), threshold, measured of the rows of a file of scores that have one.
 
     Not `measured` is a number that only stands for a score; without that column all are. summary_scores.csv is
     such a file, summary_scores.xlsx too. Reports what is wrong by line, also a case that has two scores of a metric.
     """
-    rows = _read(path, Scored, problems, "score")
+    rows = _read(file, Scored, "score")
     frame = pd.DataFrame(rows, columns=["case_id", "metric", "score", "threshold", "measured"])
     return frame.astype({"score": float, "threshold": float, "measured": bool})
 
 
 def read_labels(
-    path: Path,
+    file: File,
     scores: pd.DataFrame,
-    problems: Problems,
     scale: tuple[float, float] = (0, 1),
 ) -> pd.DataFrame:
     """case_id, metric, label (0..1), rater ("" where none is named) of a file of labels.
@@ -103,35 +100,37 @@ def read_labels(
     """
     in_scale = BeforeValidator(partial(label_value, scale=scale))
     field: Any = (Annotated[Share | None, in_scale], Field(description="사람 판정"))
-    rows = _read(path, create_model("Label", __base__=Label, label=field), problems, "label")
+    rows = _read(file, create_model("Label", __base__=Label, label=field), "label")
     known = set(zip(scores["case_id"], scores["metric"]))
     for row in rows:
-        if ending(path) not in (".xlsx", ".xlsm") and (row["case_id"], row["metric"]) not in known:
+        if (
+            ending(file.path) not in (".xlsx", ".xlsm")
+            and (row["case_id"], row["metric"]) not in known
+        ):
             message = f"the scores have no {row['metric']} of this case"
-            place = {
-                "file": path,
-                "line": row["line"],
-                "id": row["case_id"],
-                "field": "case_id",
-            }
-            problems.error("unknown-case", message, **place)
+            file.error(
+                "unknown-case",
+                message,
+                line=row["line"],
+                id=row["case_id"],
+                field="case_id",
+            )
     return pd.DataFrame(rows, columns=["case_id", "metric", "label", "rater"]).astype(
         {"label": float}
     )
 
 
 def _read(
-    path: Path,
+    file: File,
     model: type[Scored | Label],
-    problems: Problems,
     value: str,
 ) -> list[dict[str, Any]]:
     """The rows of a file of any kind that have a `value`, a score or a label: each case's once a metric and rater."""
-    table = read_table(path, model, problems, lambda head: COLUMNS.get(head, head))
+    table = read_table(file, model, lambda head: COLUMNS.get(head, head))
     rows = ((line, record.model_dump() | {"line": line}) for line, record in table)
     with_value = ((line, row) for line, row in rows if row[value] is not None)
 
     def key_of(row: dict[str, Any]) -> tuple[str, ...]:
         return row["case_id"], row["metric"], row.get("rater", "")
 
-    return [row for _, row in unique_records(with_value, key_of, problems, path, value)]
+    return [row for _, row in unique_records(with_value, key_of, file, value)]

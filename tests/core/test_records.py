@@ -14,6 +14,7 @@ from evaltools.core.errors import InputError, Problems
 from evaltools.core.files import atomic, write_json, write_jsonl
 from evaltools.core.json_files import read_json, read_jsonl, shards
 from evaltools.core.manifest import found_problems
+from evaltools.core.records import File
 from evaltools.core.tables import csv_rows
 
 
@@ -49,7 +50,7 @@ def test_shards_cover_every_line_once(
     found = []
     for start, stop in shards(path, n):
         problems = Problems()
-        found += [row.x for _, row in read_jsonl(path, Row, problems, start=start, stop=stop)]
+        found += [row.x for _, row in read_jsonl(File(path, problems), Row, start=start, stop=stop)]
         assert not problems.kept
     assert found == list(range(len(texts)))
 
@@ -61,12 +62,12 @@ def test_shards_cover_every_line_once(
 def test_a_doubled_key_is_an_error(line: str, tmp_path: Path) -> None:
     path, problems = tmp_path / "f.jsonl", Problems("skip")
     path.write_text(line + '\n{"x": 3}\n')
-    assert [row.x for _, row in read_jsonl(path, Row, problems)] == [3]
+    assert [row.x for _, row in read_jsonl(File(path, problems), Row)] == [3]
     assert [(p.line, p.code) for p in problems.errors] == [(1, "bad-json")]
     assert "stands twice" in problems.errors[0].message
     path.write_text(line)
     with pytest.raises(InputError, match="doubled key"):
-        read_json(path, Problems())
+        read_json(File(path, Problems()))
 
 
 class Kinds(BaseModel):
@@ -92,7 +93,7 @@ def test_a_line_is_read_as_the_model_reads_json(
         expected = [Kinds.model_validate_json(line)]
     except ValidationError:
         expected = []
-    assert repr([row for _, row in read_jsonl(path, Kinds, problems)]) == repr(expected)
+    assert repr([row for _, row in read_jsonl(File(path, problems), Kinds)]) == repr(expected)
     assert bool(problems.errors) == (not expected)
 
 
@@ -100,7 +101,7 @@ def test_only_the_first_problems_of_a_kind_are_kept_all_are_counted(tmp_path: Pa
     path = tmp_path / "f.jsonl"
     path.write_text("[]\n" * 500)
     problems = Problems("skip")
-    assert list(read_jsonl(path, Row, problems)) == []
+    assert list(read_jsonl(File(path, problems), Row)) == []
     assert problems.count("error") == 500
     assert len(problems.kept) == 20
     assert found_problems(problems)[0].count == 500
@@ -109,7 +110,7 @@ def test_only_the_first_problems_of_a_kind_are_kept_all_are_counted(tmp_path: Pa
 def test_csv_rows_are_named_by_the_line_on_which_they_end(tmp_path: Path) -> None:
     path, problems = tmp_path / "a.csv", Problems()
     path.write_text('\ufeffid,text\na,"one\ntwo"\n\nb\nc,three\n')
-    assert list(csv_rows(path, problems)) == [
+    assert list(csv_rows(File(path, problems))) == [
         (1, ["id", "text"]),
         (3, ["a", "one\ntwo"]),
         (6, ["c", "three"]),
@@ -135,7 +136,7 @@ def test_a_damaged_line_of_a_csv_file_costs_its_row_alone(
 ) -> None:
     path, problems = tmp_path / "a.csv", Problems("skip")
     path.write_bytes(b"id,text\na,one\n" + bad + b"c,three\nd,four")
-    assert list(csv_rows(path, problems)) == [
+    assert list(csv_rows(File(path, problems))) == [
         (1, ["id", "text"]),
         (2, ["a", "one"]),
         (4, ["c", "three"]),
@@ -146,4 +147,4 @@ def test_a_damaged_line_of_a_csv_file_costs_its_row_alone(
     with pytest.raises(
         InputError, match=r"a.csv:1: not CSV"
     ):  # of a header nothing can be left out
-        list(csv_rows(path, Problems("skip")))
+        list(csv_rows(File(path, Problems("skip"))))

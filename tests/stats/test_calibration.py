@@ -11,6 +11,7 @@ import pytest
 from scipy.special import ndtri
 
 from evaltools.core.errors import InputError, Problems
+from evaltools.core.records import File
 from evaltools.stats import calibration as c
 from evaltools.stats.calibration import corrected_mean
 from evaltools.stats.formulas import score_t, t_quantile, wilson
@@ -144,7 +145,9 @@ def read(
     (tmp_path / "s.csv").write_text(scores, encoding="utf-8")
     (tmp_path / name).write_text(labels, encoding="utf-8")
     problems = Problems()
-    found = read_labels(tmp_path / name, read_scores(tmp_path / "s.csv", problems), problems)
+    found = read_labels(
+        File(tmp_path / name, problems), read_scores(File(tmp_path / "s.csv", problems))
+    )
     return found, [str(p).replace(str(tmp_path), "") for p in problems.kept]
 
 

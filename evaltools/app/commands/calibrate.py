@@ -10,6 +10,7 @@ import click
 from ...core.commands import PATH
 from ...core.errors import Problems
 from ...core.files import refuse_input, write_csv
+from ...core.records import File
 from ...core.terminal import echo, paragraph
 from ...report.text import visible
 from ...stats.calibration import calibrate as calibration_of
@@ -78,12 +79,13 @@ def calibrate(
     """
     refuse_input(out, [path for path in (scores, labels) if path])
     problems = Problems()
-    scored = read_scores(scores, problems)
+    scored = read_scores(File(scores, problems))
     problems.raise_if_failed()
-    labelled = read_labels(labels or scores, scored, problems, scale)
+    of_labels = File(labels or scores, problems)
+    labelled = read_labels(of_labels, scored, scale)
     problems.raise_if_failed()
     if labelled.empty:
-        raise problems.fatal("no-labels", "no label in this file", file=labels or scores)
+        raise of_labels.fatal("no-labels", "no label in this file")
     result = calibration_of(scored, labelled, confidence)
     write_csv(out, result.frame)
     show_frame(result.frame[list(SHOWN)].rename(columns=SHOWN))

@@ -10,7 +10,7 @@ from pydantic import AliasChoices, Field
 
 from ...core.errors import InputError, Problems
 from ...core.json_files import read_json, read_jsonl
-from ...core.records import fitted, require_file, unique_records
+from ...core.records import File, fitted, unique_records
 from ...core.suite import Source
 from .options import CrOptions
 from .schema import Gold, Row, TupleRow
@@ -58,8 +58,8 @@ def locate(
         role = roles[-1 if is_our_run else 0]
         path = folder / FILES[role]
     else:
-        require_file(path, problems)
-        _, first = next(read_jsonl(path, FirstRow, Problems("skip")), (0, FirstRow()))
+        File(path, problems)
+        _, first = next(read_jsonl(File(path, Problems("skip")), FirstRow), (0, FirstRow()))
         has_result = "final_result" in first.model_fields_set
         is_output = has_result or path.name == FILES["outputs"]
         role = "outputs" if is_output else "scorecards"
@@ -72,15 +72,15 @@ def locate(
     if override.is_file():
         files["override_gate"] = override
     for file in files.values():
-        require_file(file, problems)
+        File(file, problems)
     return Source(name or folder.resolve().name, files)
 
 
-def read_gold(path: Path, problems: Problems) -> dict[str, list[TupleRow]]:
+def read_gold(file: File) -> dict[str, list[TupleRow]]:
     """Gold tuples by sample id. A line without an id or with a doubled one is an error."""
-    rows = read_jsonl(path, Gold, problems)
+    rows = read_jsonl(file, Gold)
     what = "gold line for this sample"
-    first = unique_records(rows, Gold.name, problems, path, what, "duplicate-gold")
+    first = unique_records(rows, Gold.name, file, what, "duplicate-gold")
     return {row.name(): gold_rows(row) for _, row in first}
 
 
@@ -103,7 +103,8 @@ def read_override(path: Path | None, problems: Problems) -> dict[str, Any]:
     gate = OverrideGate()
     if path is not None:
         with suppress(InputError):
-            gate = fitted(OverrideGate, read_json(path, problems), problems, file=path) or gate
+            file = File(path, problems)
+            gate = fitted(OverrideGate, read_json(file), file.error) or gate
     has_both = None not in (gate.candidate_n, gate.applied_n)
     return {
         "has_override": has_both,

@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from ...core.errors import Problems
 from ...core.files import beside, refuse_input, state
-from ...core.json_files import Progress, decoder, read_jsonl, shards
-from ...core.records import require_file, unique_records
+from ...core.json_files import decoder, read_jsonl, shards
+from ...core.records import File, unique_records
 from ...core.suite import Source
 from ...core.workers import Workers
 from .options import CrOptions
@@ -44,24 +44,22 @@ def _score_shard(
     """
     path, is_outputs = next(iter(files.values())), "outputs" in files
     start, stop = shard
-    problems, progress = Problems("skip"), Progress()
+    file = File(path, Problems("skip"))
     model: Any = Output if is_outputs else Scorecard
     records = read_jsonl(
-        path,
+        file,
         model,
-        problems,
         start=start,
         stop=stop,
-        progress=progress,
         decode=None if is_outputs else decoder(Scorecard),
     )
     gold_by_id, _ = _gold_of(files.get("gold"))
     rows: list[dict[str, Any]] = []
     for number, card in records:
         uid = text_id(card)
-        where = {"file": path, "line": number, "id": uid}
+        where = {"line": number, "id": uid}
         if not uid:
-            problems.error(
+            file.error(
                 "missing-id",
                 "expected a text_id",
                 field="meta.text_id",
@@ -81,7 +79,7 @@ def _score_shard(
                 if polarity and polarity not in KNOWN:
                     known = ", ".join(sorted(KNOWN))
                     message = f"polarity {polarity!r} counts as neutral; expected {known}"
-                    problems.warn(
+                    file.warn(
                         "unknown-polarity",
                         message,
                         field=field,
@@ -94,7 +92,7 @@ def _score_shard(
                 content["stage_delta"] = {name: unit[name] for name in STAGE_DELTA}
             # a number that is none, which JSON cannot hold, becomes null
             unit["scorecard"] = msgspec.json.encode(content) + b"\n"
-    return pa.Table.from_pylist(rows).to_pandas(), problems, progress.lines
+    return pa.Table.from_pylist(rows).to_pandas(), file.problems, file.n_lines
 
 
 def _gold_of(path: Path | None) -> tuple[dict[str, list[TupleRow]], Problems]:
@@ -106,7 +104,7 @@ def _gold_of(path: Path | None) -> tuple[dict[str, list[TupleRow]], Problems]:
 def _read_gold(path: Path, _state: Any) -> tuple[dict[str, list[TupleRow]], Problems]:
     # each process reads the file once, and a forked one has what its parent read
     problems = Problems("skip")
-    return read_gold(path, problems), problems
+    return read_gold(File(path, problems)), problems
 
 
 def score(
@@ -123,6 +121,7 @@ def score(
     """
     files = source.files
     path = next(iter(files.values()))
+    file = File(path, problems)
     keep_cards = aside is not None and "outputs" in files
     gold, gold_problems = _gold_of(files.get("gold"))
     problems.merge(gold_problems)
@@ -141,16 +140,16 @@ def score(
         what = "no line of the file can be used"
         if options.profile:
             what = f"no row has the profile {', '.join(options.profile)!r}"
-        raise problems.fatal("no-rows", what, file=path)
+        raise file.fatal("no-rows", what)
     rows = pd.concat(frames, ignore_index=True)
     repeated = rows[rows["text_id"].duplicated(keep=False)]
     ids = zip(repeated["line"].tolist(), repeated["text_id"])
-    [*unique_records(ids, str, problems, path, "row with this text_id")]
+    [*unique_records(ids, str, file, "row with this text_id")]
     problems.raise_if_failed()
     rows = rows.drop_duplicates("text_id")
     if aside is not None and keep_cards:
-        with (aside / FILES["scorecards"]).open("wb") as file:
-            file.writelines(rows.pop("scorecard"))
+        with (aside / FILES["scorecards"]).open("wb") as cards:
+            cards.writelines(rows.pop("scorecard"))
     units = units_frame(rows.reset_index(drop=True))
     # the numbers of the override gate are of the run: they stand in its first row
     for name, value in override.items():
@@ -205,7 +204,7 @@ def write_scorecards(
     path = outputs / FILES["outputs"] if outputs.is_dir() else outputs
     files = {"outputs": path, "gold": gold}
     for file in files.values():
-        require_file(file, problems)
+        File(file, problems)
     refuse_input(target, files.values())
     target.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(**beside(target)) as folder:

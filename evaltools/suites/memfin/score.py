@@ -13,7 +13,7 @@ from pydantic import Field
 from ...core.errors import Problems, UsageError
 from ...core.files import dumps
 from ...core.json_files import read_json, read_jsonl
-from ...core.records import require_file, unique_records
+from ...core.records import File, unique_records
 from ...core.suite import Source, SuiteOptions
 from ...core.workers import Workers
 from .measures import add_dialog_ratios
@@ -65,12 +65,12 @@ def locate(
             listed = ", ".join(map(str, traces.values()))
             raise UsageError(f"{path} holds several traces; name one: {listed}")
         trace = traces.get(name or "", next(iter(traces.values())))
-    require_file(trace, problems)
+    File(trace, problems)
     folder = trace.resolve().parent
     files = {"trace": trace}
     manifest = folder / MANIFEST
     if manifest.is_file():
-        content = read_json(manifest, problems)
+        content = read_json(File(manifest, problems))
         if isinstance(content, dict) and content.get("m1_handling") == MEMORY_IGNORED:
             files["run_manifest"] = manifest
             options = MemfinOptions(ignore_memory_keys=True)
@@ -102,14 +102,13 @@ def score(
     are not valid, in every row. Reading the trace is most of the work and is done in one process: `workers` and `aside`
     change nothing. InputError where no valid dialogue is left.
     """
-    trace = source.files["trace"]
+    file = File(source.files["trace"], problems)
     rows: list[dict[str, Any]] = []
     states: Counter[str] = Counter()
     dialogs = unique_records(
-        read_jsonl(trace, Dialog, problems),
+        read_jsonl(file, Dialog),
         lambda dialog: dialog.dialog_id,
-        problems,
-        trace,
+        file,
         "record of this dialog_id",
     )
     for line, dialog in dialogs:
@@ -118,10 +117,9 @@ def score(
             continue
         of_dialog = dialog_units(dialog, options.ignore_memory_keys)
         for code, message, field in _gaps(dialog, of_dialog):
-            problems.warn(
+            file.warn(
                 code,
                 message,
-                file=trace,
                 line=line,
                 field=field,
                 id=dialog.dialog_id,
@@ -132,7 +130,7 @@ def score(
     problems.raise_if_failed()
     if not rows:
         message = "no valid dialogue in this trace: nothing to score"
-        raise problems.fatal("no-valid-dialogue", message, file=trace)
+        raise file.fatal("no-valid-dialogue", message)
     columns = {}
     for name, kind in COLUMNS.items():
         dtype = "str" if kind == "json" else kind

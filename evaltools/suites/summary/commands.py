@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...core.errors import Problems
+from ...core.records import File
 
 
 def check_rules(path: Path, problems: Problems) -> None:
     """Rule files of summaries: list every problem."""
     from .rules import read_rules
 
-    read_rules(path, problems)
+    read_rules(File(path, problems))
 
 
 CHECKS = {"rules": check_rules}

@@ -6,12 +6,9 @@ Source: seed insurance_summary_prd section 4; specification D46.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
-from ...core.errors import Problems
 from ...core.json_files import read_json
-from ...core.records import fitted, unique_records
+from ...core.records import File, fitted, unique_records
 from ...core.tables import read_table
 from .schema import Case
 
@@ -36,7 +33,7 @@ INTENT = "agent_notes"
 """The only summary_intent that the source knows."""
 
 
-def read_cases(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
+def read_cases(file: File) -> Iterator[tuple[int, Case]]:
     """Yield (line, case) for each usable case; the others are reported and left out.
 
     The line is that of a JSONL file, that of a CSV file on which the record ends, the row of a
@@ -44,45 +41,37 @@ def read_cases(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
     summary_intent that is not known is a warning. InputError for a file that cannot be read as what
     its name says.
     """
-    if path.suffix.lower() == ".json":
-        cases = _json_cases(path, problems)
+    if file.path.suffix.lower() == ".json":
+        cases = _json_cases(file)
     else:
-        cases = read_table(path, Case, problems, field_of)
-    for line, case in unique_records(
-        cases, lambda case: case.id, problems, path, "case of this id"
-    ):
+        cases = read_table(file, Case, field_of)
+    for line, case in unique_records(cases, lambda case: case.id, file, "case of this id"):
         intent = case.metadata.summary_intent
         if intent not in (None, INTENT):
             message = f"{intent!r} is not {INTENT}; the case is scored the same way"
-            place: dict[str, Any] = {"file": path, "line": line, "id": case.id}
-            problems.warn(
+            file.warn(
                 "unknown-intent",
                 message,
                 field="summary_intent",
-                **place,
+                line=line,
+                id=case.id,
             )
         yield line, case
 
 
-def _json_cases(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
+def _json_cases(file: File) -> Iterator[tuple[int, Case]]:
     """(number, case) of a JSON list."""
-    content = read_json(path, problems)
+    content = read_json(file)
     cases = content.get("test_cases") if isinstance(content, dict) else content
     if not isinstance(cases, list):
         message = 'expected a list of cases or {"test_cases": [...]}'
-        raise problems.fatal(
-            "bad-structure",
-            message,
-            field="test_cases",
-            file=path,
-        )
+        raise file.fatal("bad-structure", message, field="test_cases")
     for number, record in enumerate(cases, 1):
         name = record.get("id") if isinstance(record, dict) else None
         case = fitted(
             Case,
             record,
-            problems,
-            file=path,
+            file.error,
             line=number,
             id=str(name or ""),
         )

@@ -28,7 +28,7 @@ from ...core.files import sha256
 from ...core.json_files import read_json
 from ...core.manifest import policy_hash
 from ...core.names import nearest
-from ...core.records import describe, require_file
+from ...core.records import File, misfit
 from .phrases import Compiled, compile_phrases, expand
 
 DEFAULT_RULES = "ko-insurance"
@@ -347,50 +347,39 @@ def load_rules(name_or_path: str | Path) -> Rules:
     path = FOLDER / f"{name}.json" if name in bundled() else Path(name)
     if not os.path.isfile(path):  # noqa: PTH113 - the name may be too long for a file
         raise UsageError(f"no rules {name!r}, and no file of that name; {nearest(name, bundled())}")
-    require_file(path, Problems())
+    File(path, Problems())
     return _read_once(path, sha256(path))
 
 
 @lru_cache(maxsize=8)
 def _read_once(path: Path, content_hash: str) -> Rules:
-    return read_rules(path, Problems())
+    return read_rules(File(path, Problems()))
 
 
-def read_rules(path: Path, problems: Problems) -> Rules:
+def read_rules(file: File) -> Rules:
     """The rules of a file.
 
-    InputError, with the reasons in `problems` as well, for one that is no rule file.
+    InputError, with the reasons in its `problems` as well, for one that is no rule file.
     """
-    content = read_json(path, problems)
+    content = read_json(file)
     if not isinstance(content, dict):
-        raise problems.fatal("not-an-object", "a rule file is one JSON object", file=path)
+        raise file.fatal("not-an-object", "a rule file is one JSON object")
     if "extends" in content:
         extended = content["extends"]
         message = ""
-        if extended not in bundled() or path == FOLDER / f"{extended}.json":
+        if extended not in bundled() or file.path == FOLDER / f"{extended}.json":
             message = f"expected one of {', '.join(bundled())}, got {extended!r}"
         elif content.get("name") == extended:
             message = f"{extended!r} is the name of the rules that it extends; give another"
         if message:
-            raise problems.fatal(
-                "bad-field",
-                message,
-                file=path,
-                field="extends",
-            )
+            raise file.fatal("bad-field", message, field="extends")
         own = {"name", "version", "description"}
         content = _added(load_rules(extended).model_dump(mode="json", exclude=own), content)
     try:
         return Rules.model_validate_json(json.dumps(content))
     except ValidationError as e:
-        for code, field, message in describe(e):
-            problems.error(
-                code,
-                message,
-                field=field,
-                file=path,
-            )
-        raise problems.failed() from None
+        misfit(e, file.error)
+        raise file.problems.failed() from None
 
 
 def _added(inherited: Any, own: Any) -> Any:

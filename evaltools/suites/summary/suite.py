@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ...core.errors import Problems
 from ...core.metric import MetricTable, make_metric
-from ...core.records import require_file
+from ...core.records import File
 from ...core.suite import Scored, Source, Suite
 from ...core.workers import Workers
 from .artifacts import write_artifacts
@@ -65,7 +65,7 @@ def locate(
 
     A rule file of the user's is an input too.
     """
-    require_file(path, problems)
+    File(path, problems)
     files = {"cases": path}
     rules = Path(options.rules)
     if rules.is_file():
@@ -84,9 +84,9 @@ def score(
 
     InputError for a file that cannot be used, or rules that changed since the options were made.
     """
-    path = source.files["cases"]
-    cases = list(read_cases(path, problems))
-    units = score_cases(cases, options, problems, workers, str(path))
+    file = File(source.files["cases"], problems)
+    cases = list(read_cases(file))
+    units = score_cases(cases, options, file.warn, workers)
     answered_by: dict[str, int] = {}
     if options.judge == "hybrid":
         from .judge import judge_units

@@ -6,13 +6,12 @@ cases --rules--> scores --columns--> frame --judge, where asked--> final scores 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any
 
 import pandas as pd
 
-from ...core.errors import Problems
 from ...core.files import dumps
 from ...core.workers import Workers
 from .entities import read_text
@@ -29,13 +28,12 @@ CHUNK = 500
 def score_cases(
     cases: Sequence[tuple[int, Case]],
     options: SummaryOptions,
-    problems: Problems,
+    warn: Callable[..., None],
     workers: Workers,
-    file: str = "",
 ) -> pd.DataFrame:
     """The units frame by rule alone, a row a case in their order; evidence and lists are JSON text.
 
-    cases: (line, case). Each unknown tag or product is a warning in `problems`. InputError for rules that changed
+    cases: (line, case). Each unknown tag or product is a warning, as `Problems.warn`. InputError for rules that changed
     since the options were made.
     """
     rules = rules_in_force(options)
@@ -53,10 +51,9 @@ def score_cases(
         if message := product_hint(case.metadata.product):
             warnings.append(("unknown-product", message, "product"))
         for code, message, field in warnings:
-            problems.warn(
+            warn(
                 code,
                 message,
-                file=file,
                 line=line,
                 id=case.id,
                 field=field,

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
-from ...core.errors import Problems
 from ...core.json_files import read_jsonl
 from ...core.metric import LARGEST
 from ...core.names import first_names
+from ...core.records import File
 from ...core.tables import COLUMNS, TABLES, Line, table_rows
 
 NAMES = ("id", "metric", "condition", "seed", "trial", "cluster", "text")
@@ -26,19 +25,16 @@ TRUTH = {"true": 1, "false": 0}
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
-def read(
-    path: Path,
-    problems: Problems,
-) -> pd.DataFrame:
+def read(file: File) -> pd.DataFrame:
     """The rows of a file, whatever their cells hold; the index is the line.
 
     InputError where the file is damaged or not in the long form.
     """
-    if path.suffix.lower() in TABLES:
-        rows = dict(table_rows(path, dict.fromkeys(["id", "metric"]), problems))
+    if file.path.suffix.lower() in TABLES:
+        rows = dict(table_rows(file, dict.fromkeys(["id", "metric"])))
     else:
         rows = {}
-        for line, row in read_jsonl(path, Line, problems):
+        for line, row in read_jsonl(file, Line):
             # in the order of the file, which a set has not
             rows[line] = {name: cell for name, cell in row if name in row.model_fields_set}
     frame = pd.DataFrame(list(rows.values()), index=list(rows))
@@ -48,14 +44,13 @@ def read(
         message = (
             f"expected the columns id, metric and value (or num and den), got {first_names(frame)}"
         )
-        raise problems.fatal("wrong-columns", message, file=path)
+        raise file.fatal("wrong-columns", message)
     return frame
 
 
 def usable_rows(
     frame: pd.DataFrame,
-    path: Path,
-    problems: Problems,
+    file: File,
 ) -> pd.DataFrame:
     """The rows that can be used; what is wrong with the others is reported, one problem a row.
 
@@ -75,10 +70,9 @@ def usable_rows(
         ids = rows.loc[found.index, "id"].fillna("")
         for (line, cell), id_ in zip(found.items(), ids):
             got = repr(cell[:80]) if cell else "nothing"
-            problems.error(
+            file.error(
                 "bad-field",
                 f"expected {expected}, got {got}",
-                file=path,
                 line=line,
                 id=id_[:200],
                 field=column,

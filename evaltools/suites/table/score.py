@@ -15,7 +15,7 @@ from pandas.api.types import is_numeric_dtype
 from ...core.errors import InputError, Problems
 from ...core.files import state
 from ...core.metric import Better, Metric
-from ...core.records import require_file
+from ...core.records import File
 from ...core.suite import Source
 from ...core.tables import COLUMNS, TABLES
 from ...core.workers import Workers
@@ -54,7 +54,7 @@ def survey(path: Path, problems: Problems) -> Survey:
 
     InputError for a file that is not in the long form.
     """
-    require_file(path, problems)
+    File(path, problems)
     try:
         return _survey(path, state(path))
     except InputError as error:
@@ -64,39 +64,38 @@ def survey(path: Path, problems: Problems) -> Survey:
 
 @lru_cache(maxsize=2)  # the two sides of a comparison
 def _survey(path: Path, state: tuple[int, int, int]) -> Survey:
-    problems = Problems("skip")
-    frame = read(path, problems)
-    rows = usable_rows(frame, path, problems)
+    file = File(path, Problems("skip"))
+    frame = read(file)
+    rows = usable_rows(frame, file)
     if rows.empty:
-        raise problems.fatal("no-rows", "no row of the file can be used", file=path)
+        raise file.fatal("no-rows", "no row of the file can be used")
     keys = rows[["condition", "seed"]]
     of_runs = keys.drop_duplicates()
     if max(len(of_runs), rows["metric"].nunique()) > MOST:
         message = f"more than {MOST:,} metrics or runs; expected one metric on one sample, a row"
-        raise problems.fatal("wrong-columns", message, file=path)
+        raise file.fatal("wrong-columns", message)
     # rows without a seed where others of the condition have one would be a run of their own
     seeds = rows["seed"].notna().groupby(rows["condition"], dropna=False)
     is_partial = rows["seed"].isna() & seeds.transform("any")
     for line in rows.index[is_partial]:
         message = "expected a seed, as other rows of this condition have one, got nothing"
-        problems.error(
+        file.error(
             "bad-field",
             message,
-            file=path,
             line=int(line),
             field="seed",
         )
     if is_partial.any():
-        raise problems.failed()
+        raise file.problems.failed()
     runs = [_run_name(condition, seed, path.stem) for condition, seed in of_runs.values]
     for index in np.flatnonzero(pd.Series(runs).str.casefold().duplicated()):
         message = f"two runs (condition, seed) would both be named {runs[index]!r}"
-        raise problems.fatal("same-name", message, file=path)
+        raise file.fatal("same-name", message)
     codes = keys.groupby(list(keys), sort=False, dropna=False).ngroup()
     rows["run"] = pd.Categorical.from_codes(codes, runs)
     default: Better = "none" if "higher_is_better" in frame else "higher"
-    metrics = _metrics(rows, default, path, problems)
-    return Survey(runs, rows, metrics, problems)
+    metrics = _metrics(rows, default, file)
+    return Survey(runs, rows, metrics, file.problems)
 
 
 def _run_name(
@@ -122,8 +121,7 @@ def _as_file_name(text: str) -> str:
 def _metrics(
     rows: pd.DataFrame,
     default: Better,
-    path: Path,
-    problems: Problems,
+    file: File,
 ) -> tuple[Metric, ...]:
     """The metrics of a file: num_KEY and den_KEY of the units.
 
@@ -138,12 +136,7 @@ def _metrics(
             if len(values) > 1:
                 both = f"both {values[0]:g} and {values[-1]:g}"
                 message = f"{both} for {str(name)[:80]!r}; expected one a metric"
-                problems.error(
-                    "bad-field",
-                    message,
-                    file=path,
-                    field=field,
-                )
+                file.error("bad-field", message, field=field)
         direction, low, high = of_metric[ONE_A_METRIC].min()
         measured = of_metric[of_metric["den"] > 0]
         is_binary = bool((measured["num"].isin([0, 1]) & (measured["den"] == 1)).all())
@@ -178,19 +171,19 @@ def score(
     measured. A second row of a metric on an id and trial, and a value outside the limits of its
     metric, are problems of the input, with their line.
     """
-    path = source.files["scores"]
+    file = File(source.files["scores"], problems)
     # what is wrong with other rows was said when the file was surveyed
-    content = survey(path, Problems())
+    content = survey(file.path, Problems())
     rows = content.rows
     if len(content.runs) > 1:  # the only run of a file may be given another name
         rows = rows[rows["run"] == source.name]
     unit = rows.groupby(["id", "trial"], sort=False, dropna=False).ngroup()
-    units = _unit_columns(rows, unit, path, problems)
+    units = _unit_columns(rows, unit, file)
     rows = rows.assign(unit=unit)
     sums = {}
     for metric in options.found:
         of_metric = rows[rows["metric"] == metric.name]
-        used = of_metric[_is_used(of_metric, metric, path, problems)].set_index("unit")
+        used = of_metric[_is_used(of_metric, metric, file)].set_index("unit")
         sums[metric.numerator] = used["num"]
         sums[metric.denominator] = used["den"]
     problems.raise_if_failed()
@@ -200,17 +193,15 @@ def score(
 def _is_used(
     rows: pd.DataFrame,
     metric: Metric,
-    path: Path,
-    problems: Problems,
+    file: File,
 ) -> pd.Series:
     """Whether each row of a metric is used: the first of its unit, within the limits; the others are reported."""
     is_second = rows["unit"].duplicated()
     for line, id_ in rows.loc[is_second, "id"].items():
         message = f"a second row of {metric.name}: id is one sample, cluster what samples belong to"
-        problems.error(
+        file.error(
             "duplicate-id",
             message,
-            file=path,
             line=line,
             id=id_,
         )
@@ -219,10 +210,9 @@ def _is_used(
     is_outside = ~is_second & ((values < low) | (values > high))
     for line, id_ in rows.loc[is_outside, "id"].items():
         message = f"{values[line]:g} is not within {low:g} and {high:g}"
-        problems.error(
+        file.error(
             "out-of-bounds",
             message,
-            file=path,
             line=line,
             id=id_,
             field=metric.name,
@@ -233,8 +223,7 @@ def _is_used(
 def _unit_columns(
     rows: pd.DataFrame,
     unit: pd.Series,
-    path: Path,
-    problems: Problems,
+    file: File,
 ) -> pd.DataFrame:
     """The columns of the units that are no sums: the first value of a unit that is not null."""
     first = rows.groupby(unit).first()
@@ -246,16 +235,11 @@ def _unit_columns(
         units["id"] = first["cluster"].fillna(units["id"])
     if first["text"].notna().any():
         units["text"] = first["text"]
-    is_text = path.suffix.lower() in TABLES
+    is_text = file.path.suffix.lower() in TABLES
     for name in first.columns.difference([*COLUMNS, "run"], sort=False):
         if name in TAKEN or name.startswith(("num_", "den_")):
             message = f"the column {name} is left out: the units have a column of this name"
-            problems.warn(
-                "column-taken",
-                message,
-                file=path,
-                field=name,
-            )
+            file.warn("column-taken", message, field=name)
         else:
             units[name] = _of_one_kind(first[name], is_text)
     return units

@@ -13,6 +13,7 @@ from openpyxl import Workbook
 
 import evaltools as et
 from evaltools.core.errors import InputError, Problems
+from evaltools.core.records import File
 from evaltools.suites.summary.read import read_cases
 from evaltools.suites.summary.rules import load_rules
 from tests.app.calling import call
@@ -89,7 +90,7 @@ def test_heads_of_a_workbook_may_be_korean(tmp_path: Path) -> None:
     book.active.append(["1", "한도 5천만원", "한도 5천만원", "한도", "콜센터", "없음"])
     book.save(tmp_path / "a.xlsx")
     problems = Problems()
-    ((line, case),) = read_cases(tmp_path / "a.xlsx", problems)
+    ((line, case),) = read_cases(File(tmp_path / "a.xlsx", problems))
     assert (line, case.id, case.answer, case.contexts) == (2, "1", "한도 5천만원", ["한도 5천만원"])
     assert (case.tags, case.metadata.channel) == (["한도"], "콜센터")
     assert problems.kept == []

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from evaltools.app.cli import main
 from evaltools.core.errors import InputError, Problems
+from evaltools.core.records import File
 from evaltools.suites.summary.phrases import compile_phrases, find_all
 from evaltools.suites.summary.rules import (
     load_rules,
@@ -110,7 +111,7 @@ def test_a_wrong_file_is_refused_by_the_name_of_its_field(
     path = write(tmp_path, **changes)
     problems = Problems()
     with pytest.raises(InputError):
-        read_rules(path, problems)
+        read_rules(File(path, problems))
     said = "\n".join(map(str, problems.errors))
     assert said.startswith(f"error: {path}: ") and message in said
 

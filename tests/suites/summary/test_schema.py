@@ -15,6 +15,7 @@ import xlsxwriter
 from evaltools import evaluate
 from evaltools.core.errors import InputError, Problems
 from evaltools.core.files import example
+from evaltools.core.records import File
 from evaltools.suites.summary.read import read_cases
 from evaltools.suites.summary.schema import Case, split_tags
 from tests.files import read_lines
@@ -82,7 +83,7 @@ def test_tags(given: Any, tags: list[str]) -> None:
 
 
 def read(path: Path, problems: Problems) -> list[tuple[int, Case]]:
-    return list(read_cases(path, problems))
+    return list(read_cases(File(path, problems)))
 
 
 @pytest.mark.parametrize(
@@ -220,4 +221,4 @@ def test_a_workbook_that_swells_is_refused_before_it_is_read(
     assert path.stat().st_size < 20_000
     monkeypatch.setattr("evaltools.core.tables.WORKBOOK_BYTES", 20_000)
     with pytest.raises(InputError, match="once it is unpacked"):
-        list(read_cases(path, Problems()))
+        list(read_cases(File(path, Problems())))

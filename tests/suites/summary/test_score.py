@@ -114,7 +114,7 @@ def test_why_a_phrase_was_let_off_stands_in_the_evidence() -> None:
 def test_an_unknown_tag_is_reported_and_expected_of_nobody() -> None:
     problems = Problems()
     case = Case(id="a", answer="면책", metadata={"summary_tags": ["exclusion", "exclusoin"]})  # type: ignore[arg-type]
-    units = score_cases([(7, case)], OPTIONS, problems, Workers(), "f.jsonl")
+    units = score_cases([(7, case)], OPTIONS, problems.warn, Workers())
     assert units.loc[0, "summary_risk_coverage"] == 1.0
     assert json.loads(units.loc[0, "summary_risk_coverage_evidence"])["unknown_tags"] == [
         "exclusoin"
@@ -201,7 +201,7 @@ def test_rules_that_changed_since_are_not_used_silently(tmp_path: Path) -> None:
     ("score", "passes"), [(0.9, True), (0.9 - 1e-13, True), (0.9 - 1e-9, False), (1.0, True)]
 )
 def test_a_score_on_its_threshold_passes(score: float, passes: bool) -> None:
-    units = score_cases([(1, Case(id="a", answer="90일"))], OPTIONS, Problems(), Workers())
+    units = score_cases([(1, Case(id="a", answer="90일"))], OPTIONS, Problems().warn, Workers())
     units["summary_accuracy"] = score
     done = finish(units.assign(summary_accuracy_measured=True), RULES)
     assert done["summary_accuracy_passed"].tolist() == [passes]

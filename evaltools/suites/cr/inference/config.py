@@ -23,7 +23,7 @@ from pydantic_core import PydanticCustomError
 
 from ....core.errors import Problems
 from ....core.files import asset_dir, resolve
-from ....core.records import fitted, read_utf8
+from ....core.records import File, fitted
 from ....core.tables import read_table
 from ....formats.convert import FORMATS
 from ....formats.source import Source
@@ -175,21 +175,20 @@ def read_config(path: Path) -> Config:
 
     InputError names every key that is wrong.
     """
-    problems = Problems()
+    file = File(path, Problems())
     try:
-        content = tomllib.loads(read_utf8(path, problems))
+        content = tomllib.loads(file.text())
     except (ValueError, RecursionError) as error:
         # RecursionError: lists in lists in lists; ValueError: also a number of thousands of digits
-        raise problems.fatal("bad-toml", f"expected TOML: {error}", file=path) from None
+        raise file.fatal("bad-toml", f"expected TOML: {error}") from None
     config = fitted(
         Config,
         content,
-        problems,
+        file.error,
         context=path.parent,
-        file=path,
     )
     if config is None:
-        raise problems.failed()
+        raise file.problems.failed()
     return config
 
 
@@ -218,7 +217,7 @@ def read_texts(
     data = config.data
     gold = None
     if data.gold is not None:
-        gold = read_gold(data.gold, problems)
+        gold = read_gold(File(data.gold, problems))
     texts: dict[str, Text] = {}
     for place, text in _read_samples(config, problems):
         if gold is not None:
@@ -249,7 +248,7 @@ def _read_samples(config: Config, problems: Problems) -> Iterator[tuple[int | st
     """(place in the file, sample) of whatever format."""
     data = config.data
     if data.format in OWN_FORMATS:
-        yield from read_table(data.file, Text, problems)
+        yield from read_table(File(data.file, problems), Text)
         return
     format_ = FORMATS[data.format]
     options = {"level": data.level} if "level" in format_.options else {}
@@ -273,7 +272,7 @@ def taxonomy(
         return tuple(sorted(gold_refs))
     if file is None:
         file = asset_dir("templates") / "cr" / "nikl_refs.txt"
-    lines = [line.strip() for line in read_utf8(file, problems).splitlines()]
+    lines = [line.strip() for line in File(file, problems).text().splitlines()]
     refs = tuple(line for line in lines if line)
     for ref in sorted(gold_refs.difference(refs)):
         lacks = f"the gold has the ref {ref!r}, which the taxonomy lacks"

@@ -19,7 +19,7 @@ from ....core.errors import Problems, UsageError
 from ....core.files import asset_dir, content_hash, dumps
 from ....core.json_files import read_jsonl
 from ....core.manifest import policy_hash
-from ....core.records import require_file
+from ....core.records import File
 from ....llm.messages import Limits, address_in_force, chat, strict_schema
 from .config import Config, Text, read_config, read_texts, taxonomy
 from .memory import Episode, sample_hash
@@ -194,9 +194,9 @@ def _episodes(
     memory = config.memory
     episodes: list[Episode] = []
     if memory.file is not None:
-        require_file(memory.file, problems)
+        file = File(memory.file, problems)
         if USE_MEMORY.intersection(config.conditions):
-            episodes = [episode for _, episode in read_jsonl(memory.file, Episode, problems)]
+            episodes = [episode for _, episode in read_jsonl(file, Episode)]
             problems.raise_if_failed()
     evaluated = {sample_hash(text) for text in texts}
     n = len(evaluated & {episode.source for episode in episodes})
