@@ -51,22 +51,6 @@ def test_a_folder_of_another_config_is_refused_before_anything_is_sent(tmp_path:
         assert len(server.seen) == 2 * n
 
 
-def test_what_a_person_changed_in_a_run_is_kept_beside(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Twice: a folder with a file that was set aside is still one that a run may replace."""
-    with ModelServer(sensible) as server:
-        config = write(tmp_path, server.url)
-        ((folder, *_),) = work(config, tmp_path / "out")
-        written = (folder / "gold.jsonl").read_bytes()
-        for name in ("gold.jsonl.yours", "gold.jsonl.yours2"):
-            (folder / "gold.jsonl").write_bytes(written + b"// mine\n")
-            work(config, tmp_path / "out")
-            assert (folder / "gold.jsonl").read_bytes() == written
-            assert (folder / name).read_bytes() == written + b"// mine\n"
-            assert f"it is kept as {folder / name}" in capsys.readouterr().err
-
-
 CHILD = """
 import sys
 from pathlib import Path
