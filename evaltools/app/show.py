@@ -7,12 +7,12 @@ from collections.abc import Iterable
 import pandas as pd
 
 from ..core.check import LEVEL_WORDS, Check
-from ..core.estimates import Row
 from ..core.terminal import echo, paragraph, table
 from ..report import study_sentences
+from ..report.result import Result
 from ..report.run import Run
 from ..report.study import Study
-from ..report.tables import estimate_texts, shown_difference
+from ..report.tables import text_table
 from ..report.text import number, visible
 
 # lines of a table, and checks, that are shown without --verbose
@@ -23,10 +23,7 @@ MOST_CHECKS = 3
 def show_run(run: Run, verbose: bool) -> None:
     """Print the finding of a run, its headline, and what a reader must know before believing it."""
     paragraph(study_sentences.whole_sentence(*study_sentences.run_finding(run)))
-    verdicts = {}
-    if run.verdicts is not None:
-        verdicts = dict(zip(run.verdicts["metric"], run.verdicts["verdict"]))
-    _show_estimates(run, verdicts, verbose)
+    _show_table(run, verbose, verdicts=run.verdicts)
     show_checks(run.checks, verbose)
     for problem in run.manifest.problems:
         example = problem.examples[0] if problem.examples else problem.code
@@ -51,13 +48,7 @@ def show_study(
         echo(f"A {study.baseline}")
         if len(study.candidates) == 1:
             echo(f"B {study.candidate()}")
-        rows = study.frame if everything else study.differences_of(*study.headline)
-        level = f"{study.resampling.percent} interval"
-        heads = ["metric", "A", "B", "B − A", level, "p adj.", "verdict", "id"]
-        lines = [_difference(study, row) for row in rows.to_dict("records")]
-        show_frame(pd.DataFrame(lines, columns=heads), verbose or everything)
-    else:
-        _show_estimates(study, {}, verbose)
+    _show_table(study, verbose, everything)
     echo()
     show_checks(study.doubts, verbose)
     if verbose:
@@ -65,28 +56,35 @@ def show_study(
         echo(study.signature)
 
 
-def _difference(study: Study, row: Row) -> list[str]:
-    """The cells of a metric's line; no numbers of a metric that a check blocks."""
-    texts = shown_difference(row, " raw")
-    title = texts.pop("title")
-    if len(study.candidates) > 1:
-        title = f"{row['candidate']}: {title}"
-    if row["metric"] in study.blocked:
-        return [title, *("" for _ in texts), "blocked", row["metric"]]
-    return [title, *texts.values(), row["verdict"], row["metric"]]
-
-
-def _show_estimates(
-    shown: Run | Study,
-    verdicts: dict[str, str],
+def _show_table(
+    shown: Result,
     verbose: bool,
+    everything: bool = False,
+    verdicts: pd.DataFrame | None = None,
 ) -> None:
-    """Print the headline of a run, or of the conditions of a study, in a table."""
+    """Print the headline: of a comparison its differences, without numbers of a metric that a check blocks."""
     level = f"{shown.resampling.percent} interval"
-    columns = {"title": "metric", "value": "value", "interval": level, "n": "n", "metric": "id"}
-    texts = estimate_texts(shown.estimates_of(*shown.headline), columns)
-    texts.insert(4, "verdict", [verdicts.get(name, "") for name in texts["id"]])
-    show_frame(texts, verbose)
+    heads = {"value": "value", "interval": level, "n": "n"}
+    rows = shown.estimates_of(*shown.headline)
+    if shown.candidates:
+        heads = {
+            "baseline": "A",
+            "candidate": "B",
+            "difference": "B − A",
+            "interval": level,
+            "p": "p adj.",
+        }
+        rows = shown.frame if everything else shown.differences_of(*shown.headline)
+    texts = text_table(rows, {"title": "metric", **heads, "verdict": "verdict", "metric": "id"})
+    if shown.candidates:
+        if len(shown.candidates) > 1:
+            texts["metric"] = rows["candidate"] + ": " + texts["metric"]
+        is_blocked = texts["id"].isin(shown.blocked)
+        texts.loc[is_blocked, list(heads.values())] = ""
+        texts.loc[is_blocked, "verdict"] = "blocked"
+    elif verdicts is not None:
+        texts["verdict"] = texts["id"].map(verdicts.set_index("metric")["verdict"])
+    show_frame(texts.fillna(""), verbose or everything)
 
 
 def show_frame(frame: pd.DataFrame, verbose: bool = True) -> None:

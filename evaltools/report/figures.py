@@ -286,11 +286,12 @@ class Plots:
         >>> ax = run.plot.paired("delta_f1_refpol").axes[0]
         """
         shown = self.shown
-        if hasattr(shown, "conditions"):
+        if len(shown.results) > 1:
             drawn, name = shown.metric(metric or shown.primary), shown.candidate()
             sides = shown.changes(drawn.name, name)[["baseline", "candidate"]]
             labels = [f"{self._title(drawn.name)}, {side}" for side in (shown.baseline, name)]
         else:
+            (shown,) = shown.results
             names = [name for name in shown.headline if isinstance(shown.metric(name), Difference)]
             drawn = shown.metric(metric or next(iter(names), shown.primary))
             if not isinstance(drawn, Difference):
@@ -314,7 +315,8 @@ class Plots:
         >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
         >>> ax = run.plot.spread("tuple_f1_s1_refpol", "tuple_f1_s2_refpol").axes[0]
         """
-        if hasattr(self.shown, "conditions"):
+        run, *others = self.shown.results
+        if others:
             raise UsageError("spread is of one run: study.results holds the runs")
-        names = metrics or (self.shown.primary,)
-        return spread({self._title(name): self.shown.unit_values(name) for name in names})
+        names = metrics or (run.primary,)
+        return spread({self._title(name): run.unit_values(name) for name in names})

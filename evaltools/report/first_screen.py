@@ -23,11 +23,12 @@ from . import study_sentences
 from .page import macros
 from .samples import changed_units, groups_of_change, groups_of_run
 from .study_sentences import verdict_text
-from .tables import VERDICTS, HtmlTable, no_rows, shown_difference, shown_estimate, stack, words
+from .tables import VERDICTS, HtmlTable, no_rows, shown_texts, stack, words
 from .text import ENDS, anchor, axis_over, clipped, number
 from .trust import all_checks, is_bundled, short_signature
 
 if TYPE_CHECKING:
+    from .result import Result
     from .run import Run
     from .study import Study
 
@@ -38,11 +39,11 @@ GIST = 60
 # --- tables
 
 
-def metric_table(shown: Run | Study, *names: str) -> HtmlTable:
+def metric_table(shown: Result, *names: str) -> HtmlTable:
     """Metrics with their strips, the primary one first; those that a check blocks stand in one line below.
 
-    Of a comparison their differences, else their values. "all": every metric but aliases, folded. UsageError for an
-    unknown name.
+    Of a comparison the difference of every candidate, of several a row each below their metric; else values. "all":
+    every metric but aliases, folded, in their groups. UsageError for an unknown name.
     """
     is_whole = names == ("all",)
     if is_whole:
@@ -51,15 +52,16 @@ def metric_table(shown: Run | Study, *names: str) -> HtmlTable:
     blocked = [name for name in names if name in shown.blocked]
     found = shown.differences_of(*names) if shown.candidates else shown.estimates_of(*names)
     frame = found[~found["metric"].isin(blocked)]
-    describe: Any = _differences if shown.candidates else _values
-    heads, caption, rows = describe(shown, frame, is_whole)
-    for row in rows:
-        metric = shown.metric(row["metric"])
-        row["about"] = f"{say(metric.description)} ({metric.name})".strip()
+    caption = say("All metrics") if is_whole else ""
+    if shown.candidates:
+        text = "Difference from {baseline} (shared samples)"
+        caption = say(text, baseline=shown.baseline)
+    rows = [_strip(shown, row, is_whole) for row in frame.to_dict("records")]
     rows.sort(key=lambda row: not row["primary"])
     groups = list(dict.fromkeys(row["group"] for row in rows))
-    rows = with_axes(rows, shown.metrics, differences="difference" in heads)
+    rows = with_axes(rows, shown.metrics, differences=bool(shown.candidates))
     rows.sort(key=lambda row: groups.index(row["group"]))
+    heads = _heads(shown, frame)
     pieces = [HtmlTable(macros().strips(heads, rows, caption, is_whole))] if rows else []
     if blocked:
         titles = listed(map(shown.title, blocked))
@@ -69,67 +71,56 @@ def metric_table(shown: Run | Study, *names: str) -> HtmlTable:
     return stack(pieces, frame)
 
 
-# heads of columns, a caption, and rows with the texts of their cells by the same columns
-Described = tuple[dict[str, str], str, list[dict[str, Any]]]
-
-
-def _values(
-    shown: Run | Study,
-    estimates: pd.DataFrame,
+def _strip(
+    shown: Result,
+    row: Row,
     is_whole: bool,
-) -> Described:
-    """The table of estimates: of all metrics by their groups."""
-    rows = []
-    for row in estimates.to_dict("records"):
-        texts = shown_estimate(row)
-        is_primary = not is_whole and row["metric"] == shown.primary
-        row |= {"group": say(row["group"]) if is_whole else "", "primary": is_primary}
-        cells = {**texts, "ratio": texts["ratio"] or f"n = {texts['n']}"}
-        rows.append({**row, "id": anchor("metric", row["metric"]), "cells": cells})
-    level = say("{level} interval", level=shown.resampling.percent)
-    heads = {
-        "title": say("Metric"),
-        "strip": level,
-        "value": say("value"),
-        "interval": level,
-        "ratio": say("of"),
-    }
-    return heads, say("All metrics") if is_whole else "", rows
-
-
-def _differences(
-    study: Study,
-    compared: pd.DataFrame,
-    is_whole: bool,
-) -> Described:
-    """The table of every candidate against the baseline; of several candidates a row each, below their metric."""
-    several = len(study.candidates) > 1
-    rows = []
-    for row in compared.to_dict("records"):
-        texts = shown_difference(row, f" {say('raw')}")
-        cells = {**texts, "n": number(int(row["n_units"])), "verdict": verdict_text(row)}
-        row |= {
-            "value": row["delta"],
-            "kind": VERDICTS.get(row["verdict"], "info"),
-            "group": texts["title"] if several else "",
+) -> dict[str, Any]:
+    """A row of a table with strips: an estimate or a difference with the texts of its `cells`, and its group."""
+    metric, cells = shown.metric(row["metric"]), shown_texts(row, f" {say('raw')}")
+    about = f"{say(metric.description)} ({metric.name})".strip()
+    if not shown.candidates:
+        return {
+            **row,
+            "about": about,
+            "cells": {**cells, "ratio": cells["ratio"] or f"n = {cells['n']}"},
+            "group": say(row["group"]) if is_whole else "",
+            "primary": not is_whole and metric.name == shown.primary,
+            "id": anchor("metric", metric.name),
         }
-        if several:
-            cells["title"] = row["candidate"]
-        rows.append({**row, "cells": cells})
-    level = say("{level} interval", level=study.resampling.percent)
-    heads = {
+    group = cells["title"] if len(shown.candidates) > 1 else ""
+    return {
+        **row,
+        "about": about,
+        "cells": {
+            **cells,
+            "title": row["candidate"] if group else cells["title"],
+            "verdict": verdict_text(row),
+        },
+        "group": group,
+        "value": row["delta"],
+        "kind": VERDICTS.get(row["verdict"], "info"),
+    }
+
+
+def _heads(shown: Result, rows: pd.DataFrame) -> dict[str, str]:
+    """The columns of a table with strips -> their heads."""
+    level = say("{level} interval", level=shown.resampling.percent)
+    ends = {"strip": level, "value": say("value"), "interval": level, "ratio": say("of")}
+    if not shown.candidates:
+        return {"title": say("Metric"), **ends}
+    several = len(shown.candidates) > 1
+    return {
         "title": say("condition") if several else say("Metric"),
-        "baseline": study.baseline,
-        "candidate": say("candidate") if several else study.candidates[0],
+        "baseline": shown.baseline,
+        "candidate": say("candidate") if several else shown.candidates[0],
         "strip": level,
         "difference": say("difference"),
         "interval": level,
-        "p": say("p adj.") if compared["p_adjusted"].notna().sum() > 1 else "p",
+        "p": say("p adj.") if rows["p_adjusted"].notna().sum() > 1 else "p",
         "n": "n",
         "verdict": say("verdict"),
     }
-    caption = say("Difference from {baseline} (shared samples)", baseline=study.baseline)
-    return heads, caption, rows
 
 
 def with_axes(
@@ -162,7 +153,7 @@ def with_axes(
 # --- whether to believe it, and where to look
 
 
-def trust_line(shown: Run | Study) -> HtmlTable:
+def trust_line(shown: Result) -> HtmlTable:
     """Whether the numbers of a page can be believed, in a line that opens: how many checks failed, and their gist."""
     checks = all_checks(shown)
     levels = Counter(str(check.level) for check in checks)
@@ -261,7 +252,7 @@ def study_screen(study: Study) -> HtmlTable:
 
 
 def _screen(
-    shown: Run | Study,
+    shown: Result,
     what: str,
     finding: study_sentences.Parts,
     groups: Mapping[str, Sized],

@@ -18,7 +18,7 @@ from ..core.language import say
 from ..core.manifest import NAME, Manifest
 from ..core.results import METRICS, MetricsFile, spoilt_files
 from .page import page
-from .tables import VERDICTS, shown_estimate
+from .tables import VERDICTS, shown_texts
 from .text import ENDS, anchor, axis_over, clipped
 
 STYLES = ("report/page.css", "report/fragments.css", "gallery/gallery.css")
@@ -103,7 +103,7 @@ def _card(
     lead: dict[str, Any] = {}
     if name:
         lead = {**usable[name].model_dump(), "metric": name}
-        lead["cells"] = shown_estimate(lead)
+        lead["cells"] = shown_texts(lead)
     verdict = _verdict(
         folder,
         manifest,

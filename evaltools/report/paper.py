@@ -14,15 +14,12 @@ from ..core.names import natural
 from . import study_sentences
 from . import text as plain
 from .page import ANSWERED
-from .tables import estimate_texts, shown_difference, shown_estimate
+from .tables import shown_texts, text_table
 from .text import Strong, latex_table, markdown_table
 from .trust import BOOTSTRAPS, count_methods
 
 if TYPE_CHECKING:
-    from typing_extensions import TypeIs
-
-    from .run import Run
-    from .study import Study
+    from .result import Result
 
 # what `ci_method` says -> its name in a paper; a method that is not here is named as it is
 METHODS = {
@@ -39,11 +36,7 @@ METHODS = {
 }
 
 
-def _is_study(shown: Run | Study) -> TypeIs[Study]:
-    return hasattr(shown, "conditions")
-
-
-def table(shown: Run | Study) -> pd.DataFrame:
+def table(shown: Result) -> pd.DataFrame:
     """The metrics of a paper as text.
 
     Of a comparison: Metric, Condition (of several candidates), both means over the pairs that the difference is made of,
@@ -53,9 +46,9 @@ def table(shown: Run | Study) -> pd.DataFrame:
     leading = dict.fromkeys([shown.primary, *(shown.suite.paper or shown.headline)])
     names = [name for name in leading if name and name not in shown.blocked]
     level = f"{shown.resampling.percent} interval"
-    if not (_is_study(shown) and shown.candidates):
+    if not shown.candidates:
         columns = {"title": "Metric", "value": "Value", "interval": level, "n": "n"}
-        return estimate_texts(shown.estimates_of(*names).dropna(subset="value"), columns)
+        return text_table(shown.estimates_of(*names).dropna(subset="value"), columns)
     columns = {
         "title": "Metric",
         "condition": "Condition",
@@ -71,7 +64,7 @@ def table(shown: Run | Study) -> pd.DataFrame:
     compared = shown.differences_of(*names)
     rows = []
     for row in compared.dropna(subset="delta").to_dict("records"):
-        cells = {**shown_difference(row, "†"), "condition": row["candidate"]}
+        cells = shown_texts(row, "†")
         if row["verdict"] == "better":
             cells["candidate"] = Strong(cells["candidate"])
         elif row["verdict"] == "not measured":
@@ -80,20 +73,19 @@ def table(shown: Run | Study) -> pd.DataFrame:
     # counts have no direction and so no difference, but a paper names them (D31)
     counts = shown.estimates_of(*(name for name in names if name not in set(compared["metric"])))
     counted = counts.dropna(subset="value").to_dict("records")
-    of_counts = {(row["metric"], row["condition"]): shown_estimate(row) for row in counted}
+    of_counts = {(row["metric"], row["condition"]): shown_texts(row) for row in counted}
     for (metric, condition), count in of_counts.items():
         before = of_counts.get((metric, shown.baseline))
         if before and condition != shown.baseline:
-            count |= {"condition": condition, "candidate": count["value"]}
-            rows.append({**count, "baseline": before["value"]})
+            rows.append({**count, "candidate": count["value"], "baseline": before["value"]})
     frame = pd.DataFrame(rows, columns=list(columns), dtype=object)
     return frame.fillna("").rename(columns=columns)
 
 
-def note(shown: Run | Study) -> str:
+def note(shown: Result) -> str:
     """What stands below the table: its signs, and the signature."""
     sentences = ["↑ higher is better, ↓ lower is better."]
-    if _is_study(shown) and shown.candidates:
+    if shown.candidates:
         sentences.append(
             f"Means and differences are over the samples that both sides have. Bold: better than {shown.baseline}. "
             "p adjusted within its family; †: raw."
@@ -101,7 +93,7 @@ def note(shown: Run | Study) -> str:
     return " ".join([*sentences, f"Signature: {shown.signature}"])
 
 
-def methods(study: Study) -> str:
+def methods(study: Result) -> str:
     """What was scored, the intervals by name, and how conditions were compared and tested."""
     conditions = []
     for condition, runs in study.conditions.items():
@@ -132,7 +124,7 @@ def methods(study: Study) -> str:
 
 
 @speaking("en")
-def paragraph(study: Study) -> str:
+def paragraph(study: Result) -> str:
     """Methods and results in words, ready to be adapted; paragraphs are split at empty lines."""
     doubts = [check.message.rstrip(".") for check in study.doubts]
     parts = [methods(study), " ".join(study_sentences.outcomes(study))]
@@ -142,7 +134,7 @@ def paragraph(study: Study) -> str:
 
 
 @speaking("en")
-def latex(shown: Run | Study) -> str:
+def latex(shown: Result) -> str:
     """The table with its note, and of a study the paragraph, to be read with `\\input`."""
     lines = latex_table(
         table(shown),
@@ -150,7 +142,7 @@ def latex(shown: Run | Study) -> str:
         label=f"tab:{shown.name}",
         note=note(shown),
     )
-    paragraphs = paragraph(shown).split("\n\n") if _is_study(shown) else []
+    paragraphs = paragraph(shown).split("\n\n") if shown.results != [shown] else []
     words = "\n\n".join(map(plain.latex, paragraphs))
     needs = "\\usepackage{booktabs}"
     if ANSWERED.search(lines + words):
@@ -159,14 +151,14 @@ def latex(shown: Run | Study) -> str:
 
 
 @speaking("en")
-def markdown(study: Study) -> str:
+def markdown(study: Result) -> str:
     """The same in Markdown."""
     words = "\n\n".join(map(plain.markdown, paragraph(study).split("\n\n")))
     lines = markdown_table(table(study), f"{study.suite.title}: {study.name}")
     return f"{words}\n\n{lines}\n{plain.markdown(note(study))}\n"
 
 
-def files(study: Study) -> dict[str, bytes]:
+def files(study: Result) -> dict[str, bytes]:
     """Path below the report's folder -> content."""
     from .figures import export
 

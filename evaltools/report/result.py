@@ -12,10 +12,9 @@ import pandas as pd
 from ..core.check import Check
 from ..core.errors import UsageError
 from ..core.language import say
-from ..core.metric import AnyMetric, MetricTable
+from ..core.metric import AnyMetric
 from ..core.names import nearest
 from ..core.resampling import Resampling
-from ..core.suite import Suite
 from . import paper
 from .samples import sample_view
 from .tables import HtmlTable
@@ -27,33 +26,23 @@ if TYPE_CHECKING:
 
 
 class Result:
-    """Metrics by their names, with a value each: what `Run` and `Study` are."""
+    """Metrics by their names, with a value each: what `Study` is, and `Run`, a study of one condition without seeds."""
 
-    if TYPE_CHECKING:
-
-        @property
-        def suite(self) -> Suite: ...
-
-        @property
-        def headline(self) -> tuple[str, ...]: ...
-
-        @property
-        def metrics(self) -> MetricTable: ...
-
-        @property
-        def blocked(self) -> frozenset[str]: ...
-
-        @property
-        def results(self) -> list[Run]: ...
-
-        @property
-        def units(self) -> pd.DataFrame: ...
-
-        @property
-        def frame(self) -> pd.DataFrame: ...
-
-        estimates: Any
-        options: Any
+    name: Any
+    suite: Any
+    options: Any
+    metrics: Any
+    units: Any
+    estimates: Any
+    frame: Any
+    checks: Any
+    blocked: Any
+    headline: Any
+    primary: Any
+    conditions: Any
+    baseline: Any
+    comparisons: Any
+    margin: Any
 
     def metric(self, name: str) -> AnyMetric:
         """The metric of that name. UsageError names the nearest for an unknown name.
@@ -107,9 +96,19 @@ class Result:
         return Plots(self)
 
     @property
+    def results(self) -> list[Run]:
+        """All runs."""
+        return [run for of_seed in self.conditions.values() for run in of_seed.values()]
+
+    @property
+    def seeded(self) -> bool:
+        """Whether the runs are told apart by seeds, and not systems of one run each."""
+        return any(seed for of_seed in self.conditions.values() for seed in of_seed)
+
+    @property
     def candidates(self) -> list[str]:
-        """The conditions that are compared with a baseline; a run has none."""
-        return []
+        """The conditions that are compared with the baseline."""
+        return [condition for condition in self.conditions if condition != self.baseline]
 
     def differences_of(self, *names: str) -> pd.DataFrame:
         """Every candidate against the baseline on these metrics, without those of no direction."""
@@ -129,8 +128,7 @@ class Result:
     @property
     def doubts(self) -> list[Check]:
         """The checks that failed and are more than notes, and what was wrong with the input of the runs."""
-        shown: Any = self
-        return [check for check in all_checks(shown) if check.level != "info"]
+        return [check for check in all_checks(self) if check.level != "info"]
 
     def to_frame(self) -> pd.DataFrame:
         """As `frame`."""
@@ -151,18 +149,15 @@ class Result:
     @property
     def signature(self) -> str:
         """One line that says how a number was made (after sacreBLEU); of a study by its first run, with all seeds."""
-        shown: Any = self
-        return signature(shown)
+        return signature(self)
 
     def provenance(self) -> HtmlTable:
         """Inputs with their hashes, policy, methods of intervals and signature."""
-        shown: Any = self
-        return provenance(shown)
+        return provenance(self)
 
     def to_latex(self) -> str:
         """The headline as a LaTeX table with intervals, differences (bold for better), and a note."""
-        shown: Any = self
-        return paper.latex(shown)
+        return paper.latex(self)
 
     def _rows(self) -> pd.DataFrame:
         """The first row of `frame` on each metric, by its name."""

@@ -24,7 +24,7 @@ from ..stats.intervals import estimate
 from .first_screen import metric_table, run_screen
 from .result import Result, require_comparable
 from .samples import samples_of_run
-from .tables import HtmlTable, estimate_texts, in_cell
+from .tables import HtmlTable, in_cell, text_table
 from .trust import all_checks, run_checks
 
 
@@ -64,10 +64,12 @@ class Run(Result):
         """The name of the run."""
         return self.manifest.run
 
+    baseline = name
+
     @property
-    def results(self) -> list[Run]:
-        """The run itself, where a study has all its runs."""
-        return [self]
+    def conditions(self) -> dict[str, dict[str, Run]]:
+        """The run itself, as a study of one has it."""
+        return {self.name: {"": self}}
 
     @cached_property
     def metrics(self) -> MetricTable:
@@ -284,7 +286,7 @@ class Run(Result):
 
     def __repr__(self) -> str:
         """The headline as plain text."""
-        rows = estimate_texts(self.estimates_of(*self.headline))
+        rows = text_table(self.estimates_of(*self.headline))
         lines = [
             f"{self.name}: {self.suite.title}, n = {self.n_units:,} ({self.suite.unit})",
             *check_lines(all_checks(self)),

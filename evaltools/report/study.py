@@ -60,11 +60,6 @@ class Study(Result):
     declared: str | None = None
     margin: Mapping[str, float] = field(default_factory=dict)
 
-    @cached_property
-    def results(self) -> list[Run]:
-        """All runs."""
-        return [run for of_seed in self.conditions.values() for run in of_seed.values()]
-
     @property
     def suite(self) -> Suite:
         """The suite of all runs."""
@@ -84,16 +79,6 @@ class Study(Result):
             else metric
             for metric, *others in tables
         ]
-
-    @property
-    def seeded(self) -> bool:
-        """Whether the runs are told apart by seeds, and not systems of one run each."""
-        return any(seed for of_seed in self.conditions.values() for seed in of_seed)
-
-    @property
-    def candidates(self) -> list[str]:
-        """The conditions that are compared with the baseline."""
-        return [condition for condition in self.conditions if condition != self.baseline]
 
     def candidate(self, name: str | None = None) -> str:
         """The candidate of that name, by default the first; UsageError for another name, and where there is none."""

@@ -16,10 +16,11 @@ from ..core.metric import metric_title
 from ..core.resampling import Resampling
 from ..stats.compare import POWER
 from ..stats.intervals import MIN_UNITS
-from .tables import shown_estimate
+from .tables import shown_texts
 from .text import interval, mde_text, number, p_equation
 
 if TYPE_CHECKING:
+    from .result import Result
     from .run import Run
     from .study import Study
 
@@ -150,14 +151,14 @@ def _value(
     estimate: Row,
     resampling: Resampling,
 ) -> Parts:
-    texts = shown_estimate(estimate)
+    texts = shown_texts(estimate)
     title = say(metric_title(estimate["metric"], estimate["title"]))
     text = "{level} interval {bounds}, n = {n}" if texts["interval"] else "n = {n}"
     values = {"level": resampling.percent, "bounds": texts["interval"], "n": texts["n"]}
     return f"{title} {texts['value']}", say(text, **values)
 
 
-def finding(study: Study) -> Parts:
+def finding(study: Result) -> Parts:
     """What the page of a study is called: its finding, and the numbers behind it.
 
     Of one candidate its verdict; of several those that differ from the baseline; of one condition what it reaches. What
@@ -169,7 +170,7 @@ def finding(study: Study) -> Parts:
     return [*void, *others, (study.name, "")][0]
 
 
-def outcomes(study: Study) -> list[str]:
+def outcomes(study: Result) -> list[str]:
     """What came out, a sentence each: the verdicts; where there are none what the primary metric of each condition is.
 
     What makes a whole run mean nothing is said before any of them.
@@ -177,7 +178,7 @@ def outcomes(study: Study) -> list[str]:
     return [whole_sentence(*parts) for parts in [*_void_runs(study), *_findings(study)]]
 
 
-def _void_runs(study: Study) -> list[Parts]:
+def _void_runs(study: Result) -> list[Parts]:
     """The runs of which a check says that none of their numbers means anything."""
     return [
         (f"{run.name}: {check.message}", "")
@@ -187,7 +188,7 @@ def _void_runs(study: Study) -> list[Parts]:
     ]
 
 
-def _findings(study: Study) -> list[Parts]:
+def _findings(study: Result) -> list[Parts]:
     if not study.primary:
         return [(say("No headline metric can be measured here."), "")]
     rows = study.differences_of(study.primary).to_dict("records")
@@ -199,7 +200,7 @@ def _findings(study: Study) -> list[Parts]:
     return found
 
 
-def _among_several(study: Study) -> str:
+def _among_several(study: Result) -> str:
     """Which of several conditions differ from the baseline."""
     rows = study.differences_of(study.primary)
     values = {"title": study.title(study.primary), "baseline": study.baseline, "n": len(rows)}
@@ -214,7 +215,7 @@ def _among_several(study: Study) -> str:
     return say(text, found=listed(found, "; "), **values)
 
 
-def settling(study: Study) -> list[str]:
+def settling(study: Result) -> list[str]:
     """What difference could be confirmed, where a candidate is not shown to differ."""
     rows = study.differences_of(study.primary)
     tied = rows[(rows["verdict"] == "tied") & rows["mde"].notna()] if len(rows) else rows
@@ -224,18 +225,18 @@ def settling(study: Study) -> list[str]:
     return [say(text, now=mde_text(tied.loc[tied["mde"].idxmax()]), power=POWER)]
 
 
-def how(study: Study) -> str:
+def how(study: Result) -> str:
     """By which rules the verdicts were reached, and what the intervals cover, a few sentences; "" without intervals."""
     if not study.candidates:
         return " ".join(cover(study.estimates, study.resampling))
-    compared = study.comparisons[study.candidate()]
+    compared = study.comparisons[study.candidates[0]]
     by = say(compared.paired_by) if study.seeded else study.suite.unit
     paired = say("Paired by {by}; samples missing on one side are left out.", by=by)
     covered = cover(study.differences_of(*study.headline), study.resampling)
     return " ".join([paired, *family(study), *covered])
 
 
-def family(study: Study) -> list[str]:
+def family(study: Result) -> list[str]:
     """How the p of the headline stand to each other, and what a verdict needs; nothing where none is tested."""
     rows = study.differences_of(*study.headline)
     if rows.empty:

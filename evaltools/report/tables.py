@@ -22,7 +22,7 @@ from .text import estimate_text, interval, number, p_text, text_columns, text_of
 # rows that a table shows
 ROWS = 200
 
-# texts of `shown_estimate` -> their heads in files and reprs
+# texts of `shown_texts` -> their heads in files and reprs
 PLAIN = {name: name for name in ("metric", "value", "interval", "n", "method")}
 
 Kind = Literal["info", "warning", "error", "good"]
@@ -125,45 +125,44 @@ def stack(
     return HtmlTable(Markup("").join(Markup(piece.html) for piece in items), frame)
 
 
-def shown_estimate(estimate: Row) -> dict[str, str]:
-    """What a reader sees of an estimate, as text; no number of a metric that a check blocks."""
-    is_blocked = not is_null(estimate.get("blocked"))
-    title = metric_title(str(estimate["metric"]), text_of(estimate["title"]))
-    sums = [estimate["numerator"], estimate["denominator"]]
+def shown_texts(row: Row, raw: str = "") -> dict[str, str]:
+    """What a reader sees of an estimate, or of a row of a comparison, as text; no number of a metric that a check
+    blocks. `raw` stands behind a p that is not adjusted."""
+    is_compared = "delta" in row
+    texts = {
+        "metric": str(row["metric"]),
+        "title": titled(metric_title(str(row["metric"]), text_of(row["title"])), row["better"]),
+        "interval": interval(row, signed=is_compared),
+        "n": number(row["n_units"], 0),
+        "condition": text_of(row.get("candidate" if is_compared else "condition")),
+    }
+    if is_compared:
+        p = p_text(row["p_adjusted"])
+        if not p and not is_null(row["p_value"]):
+            p = f"{p_text(row['p_value'])}{raw}"
+        return {
+            **texts,
+            "baseline": number(row["value_baseline"]),
+            "candidate": number(row["value_candidate"]),
+            "difference": number(row["delta"], signed=True),
+            "p": p,
+            "verdict": row["verdict"],
+        }
+    is_blocked = not is_null(row.get("blocked"))
+    sums = [row["numerator"], row["denominator"]]
     ratio = [f"{value:,.2f}".removesuffix(".00") for value in sums if not is_null(value)]
     return {
-        "metric": str(estimate["metric"]),
-        "title": titled(title, estimate["better"]),
-        "value": say("cannot be measured") if is_blocked else estimate_text(estimate),
-        "interval": interval(estimate),
+        **texts,
+        "value": say("cannot be measured") if is_blocked else estimate_text(row),
         "ratio": " / ".join(ratio) if len(ratio) == 2 else "",
-        "n": number(estimate["n_units"], 0),
-        "method": text_of(estimate["ci_method"]),
+        "method": text_of(row["ci_method"]),
     }
 
 
-def shown_difference(
-    row: Row,
-    raw: str,
-) -> dict[str, str]:
-    """What a reader sees of a row of a comparison, as text. `raw` stands behind a p that is not adjusted."""
-    p = p_text(row["p_adjusted"])
-    if not p and not is_null(row["p_value"]):
-        p = f"{p_text(row['p_value'])}{raw}"
-    return {
-        "title": titled(metric_title(row["metric"], row["title"]), row["better"]),
-        "baseline": number(row["value_baseline"]),
-        "candidate": number(row["value_candidate"]),
-        "difference": number(row["delta"], signed=True),
-        "interval": interval(row, signed=True),
-        "p": p,
-    }
-
-
-def estimate_texts(
-    estimates: pd.DataFrame,
+def text_table(
+    rows: pd.DataFrame,
     columns: Mapping[str, str] = PLAIN,
 ) -> pd.DataFrame:
-    """Estimates as text, a row each. `columns`: text of `shown_estimate` -> its head."""
-    texts = map(shown_estimate, estimates.to_dict("records"))
+    """Estimates, or a comparison, as text, a row each. `columns`: text of `shown_texts` -> its head."""
+    texts = [shown_texts(row, " raw") for row in rows.to_dict("records")]
     return pd.DataFrame(texts, columns=list(columns), dtype=object).rename(columns=columns)

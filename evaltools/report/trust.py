@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -29,8 +29,8 @@ from ..core.names import natural
 from .tables import HtmlTable, fold, table
 
 if TYPE_CHECKING:
+    from .result import Result
     from .run import Run
-    from .study import Study
 
 # what `ci_method` says of an interval that is a bootstrap
 BOOTSTRAPS = ("bca", "bca-t", "percentile")
@@ -53,7 +53,7 @@ def run_checks(run: Run) -> list[Check]:
     return worst_first(checks)
 
 
-def study_checks(study: Study) -> list[Check]:
+def study_checks(study: Result) -> list[Check]:
     """What the checks of its runs found, and those of units and seeds that some runs lack; the worst first."""
     checks = checks_of_runs([spoken_checks(run) for run in study.results])
     sizes = {run.name: run.n_units for run in study.results}
@@ -68,15 +68,15 @@ def study_checks(study: Study) -> list[Check]:
     return worst_first(checks)
 
 
-def spoken_checks(shown: Run | Study) -> Sequence[Check]:
+def spoken_checks(shown: Result) -> Sequence[Check]:
     """The checks in the language in force; those that a result holds are in English, as in metrics.json."""
     if language() == "en":
         return shown.checks
-    find: Any = study_checks if hasattr(shown, "conditions") else run_checks
-    return find(shown)
+    (first, *_) = shown.results
+    return run_checks(first) if first is shown else study_checks(shown)
 
 
-def all_checks(shown: Run | Study) -> list[Check]:
+def all_checks(shown: Result) -> list[Check]:
     """The checks that failed, and what was wrong with the input of the runs."""
     texts = [f"{run.name}: {text}" for run in shown.results if (text := problems_of(run))]
     message = say("input: {what}", what=listed(texts, "; "))
@@ -105,7 +105,7 @@ def problems_of(run: Run) -> str:
     return problems
 
 
-def is_bundled(shown: Run | Study) -> bool:
+def is_bundled(shown: Result) -> bool:
     """Whether numbers are of the bundled example, which nobody may take for their own."""
     inputs = [Path(entry.path) for run in shown.results for entry in run.manifest.inputs]
     return bool(inputs) and all(path.is_relative_to(EXAMPLES) for path in inputs)
@@ -114,10 +114,10 @@ def is_bundled(shown: Run | Study) -> bool:
 # --- how the numbers were made
 
 
-def signature(shown: Run | Study) -> str:
+def signature(shown: Result) -> str:
     """One line that says how the numbers of a run, or of a study by its first run, were made (after sacreBLEU)."""
     run = shown.results[0]
-    seeds = {seed for of_seed in getattr(shown, "conditions", {}).values() for seed in of_seed}
+    seeds = {seed for of_seed in shown.conditions.values() for seed in of_seed}
     usual = run.suite.primary_name(run.options, frozenset())
     parts = {
         "suite": run.suite.name,
@@ -137,18 +137,18 @@ def signature(shown: Run | Study) -> str:
     return "|".join(f"{key}:{value}" for key, value in parts.items() if value is not None)
 
 
-def short_signature(shown: Run | Study) -> str:
+def short_signature(shown: Result) -> str:
     """Eight hex digits that stand for the signature where it would be too long."""
     return bytes_hash(shown.signature.encode())[:8]
 
 
-def count_methods(shown: Run | Study) -> dict[str, int]:
+def count_methods(shown: Result) -> dict[str, int]:
     """Method -> number of intervals in `frame`, the commonest first."""
     frame = shown.frame
     return frame.loc[frame["ci_low"].notna(), "ci_method"].value_counts().to_dict()
 
 
-def provenance(shown: Run | Study) -> HtmlTable:
+def provenance(shown: Result) -> HtmlTable:
     """Inputs with their hashes, policy, methods of the intervals, and signature, folded.
 
     Times stand in the manifest only.

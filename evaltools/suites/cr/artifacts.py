@@ -36,11 +36,11 @@ def structural_metrics(run: Run) -> dict[str, Any]:
 
 def artifacts(run: Run, folder: Path) -> None:
     """structural_metrics.csv (a row) and structural_metrics_table.md (every metric with its interval)."""
-    from ...report.tables import estimate_texts
+    from ...report.tables import text_table
     from ...report.text import markdown, markdown_table
 
     metrics_folder = folder / "derived" / "metrics"
     write_csv(metrics_folder / "structural_metrics.csv", pd.DataFrame([structural_metrics(run)]))
     head = f"# Structural metrics of {markdown(run.name)}"
-    page = f"{head}\n\n{markdown_table(estimate_texts(run.estimates))}\n`{run.signature}`\n"
+    page = f"{head}\n\n{markdown_table(text_table(run.estimates))}\n`{run.signature}`\n"
     write_text(metrics_folder / "structural_metrics_table.md", page)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ...core.files import write_json, write_jsonl, write_text
 from ...core.manifest import SCHEMA_VERSION
-from ...report.tables import estimate_texts
+from ...report.tables import text_table
 from ...report.text import markdown, markdown_table
 from ...report.trust import problems_of
 from .measures import MEASURES, counters, eligibility, micro_and_macro
@@ -93,7 +93,7 @@ def report_md(result: Run) -> str:
     ]
     if result.options.ignore_memory_keys:
         parts.append("Memory keys were ignored (memory-free baseline): M1 is not measured.\n")
-    parts.append(markdown_table(estimate_texts(result.estimates), caption="## Metrics"))
+    parts.append(markdown_table(text_table(result.estimates), caption="## Metrics"))
     parts.append(markdown_table(eligibility(result), caption="## Eligibility"))
     parts.append(f"Problems in the input: {problems_of(result) or 'none'}.\n")
     parts.append(f"`{result.signature}`\n")
