@@ -17,7 +17,6 @@ import pandas as pd
 from ..core.language import listed, say, speak
 from .page import style
 from .tables import HtmlTable, in_cell, notice, table
-from .text import interval
 
 # columns of frames that hold words of ours; what other columns hold may be anybody's
 NAMED = ("title", "metric", "measure", "kind", "by", "what")
@@ -92,23 +91,19 @@ def unknown_parameters(cells: Sequence[str]) -> list[str]:
 def frame_table(frame: pd.DataFrame | pd.Series) -> HtmlTable:
     """A frame as a table of the report; its index stands in the first columns where it says something.
 
-    Ends of intervals stand in one column. Columns of our words, and labels of an index, are in the language in force.
+    Columns of our words, and labels of an index, are in the language in force.
     """
     if isinstance(frame, pd.Series):
         frame = frame.to_frame("value" if frame.name is None else frame.name)
     if frame.columns.nlevels > 1:  # several lines as one: "value mean"
         heads = [" ".join(map(str, parts)).strip() for parts in frame.columns]
         frame = frame.set_axis(heads, axis="columns")
-    frame = frame.rename_axis(columns=None)
     index = [name for name in frame.index.names if name is not None]
     if index or not pd.api.types.is_integer_dtype(frame.index):
         frame = frame.reset_index(names=None if index else [""])
     for column in (*NAMED, *index):
         if column in frame and not pd.api.types.is_numeric_dtype(frame[column]):
             frame = frame.assign(**{column: [say(str(word)) for word in frame[column]]})
-    if {"ci_low", "ci_high"} <= set(frame):
-        frame["ci_low"] = [interval(row) for row in frame.to_dict("records")]
-        frame = frame.drop(columns="ci_high").rename(columns={"ci_low": "interval"})
     return table(frame.rename(columns=HEADS))
 
 

@@ -166,12 +166,6 @@ def test_text_from_data_stays_text() -> None:
         assert "[U+202E]" in html or "U+202E" in html
 
 
-def test_ends_of_an_interval_stand_in_one_column() -> None:
-    frame = pd.DataFrame({"title": ["F1"], "value": [0.5], "ci_low": [0.25], "ci_high": [0.75]})
-    shown = words(frame_table(frame).html)
-    assert shown == "Metric value interval F1 0.500 [0.250, 0.750]"
-
-
 def test_frames_without_rows_say_that_there_is_nothing() -> None:
     assert words(table(pd.DataFrame(columns=["a"]), "Rows").html) == "Rows: none"
 
