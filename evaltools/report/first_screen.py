@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence, Sized
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
+from markupsafe import Markup
 
 from ..core.check import LEVEL_WORDS
 from ..core.estimates import Row
@@ -62,12 +63,12 @@ def metric_table(shown: Result, *names: str) -> HtmlTable:
     rows = with_axes(rows, shown.metrics, differences=bool(shown.candidates))
     rows.sort(key=lambda row: groups.index(row["group"]))
     heads = _heads(shown, frame)
-    pieces = [HtmlTable(macros().strips(heads, rows, caption, is_whole))] if rows else []
+    pieces = [macros().strips(heads, rows, caption, is_whole)] if rows else []
     if blocked:
         titles = listed(map(shown.title, blocked))
         pieces.append(words(say("Cannot be measured here: {names}", names=titles)))
     if not pieces:
-        return no_rows(caption or say("Metrics"))
+        return no_rows(caption or say("Metrics"), frame)
     return stack(pieces, frame)
 
 
@@ -153,7 +154,7 @@ def with_axes(
 # --- whether to believe it, and where to look
 
 
-def trust_line(shown: Result) -> HtmlTable:
+def trust_line(shown: Result) -> Markup:
     """Whether the numbers of a page can be believed, in a line that opens: how many checks failed, and their gist."""
     checks = all_checks(shown)
     levels = Counter(str(check.level) for check in checks)
@@ -174,14 +175,12 @@ def trust_line(shown: Result) -> HtmlTable:
             counts.append(say(one if n == 1 else several, n=n))
     gists = [_gist(check.message) for check in checks if check.level != "info"][:2]
     gist = f": {listed(gists, '; ')}" if gists else ""
-    return HtmlTable(
-        macros().trust(
-            " · ".join(counts) or say("No caution"),
-            gist,
-            kind,
-            LEVEL_WORDS,
-            checks,
-        )
+    return macros().trust(
+        " · ".join(counts) or say("No caution"),
+        gist,
+        kind,
+        LEVEL_WORDS,
+        checks,
     )
 
 
@@ -190,13 +189,13 @@ def _gist(message: str) -> str:
     return clipped(re.split(r"[.:;] |[。；]", message)[0].rstrip("."), GIST)
 
 
-def where_to_look(groups: Mapping[str, Sized]) -> HtmlTable:
+def where_to_look(groups: Mapping[str, Sized]) -> Markup:
     """Links to the groups of samples of the page: label -> its samples; those without any are left out."""
     links = []
     for label, members in groups.items():
         if len(members):
             links.append((f"{len(members):,}", label, anchor("group", label)))
-    return HtmlTable(macros().look(links) if links else "")
+    return macros().look(links) if links else Markup("")
 
 
 def changed_cards(study: Study, candidate: str) -> pd.DataFrame:
@@ -220,7 +219,7 @@ def run_screen(run: Run) -> HtmlTable:
     about = study_sentences.cover(estimates, run.resampling)
     if (estimates["ci_low"].notna() & (estimates["n_units"] < MIN_UNITS)).any():
         about.append(say("Open circle: fewer than {n} samples.", n=MIN_UNITS))
-    own = run.suite.first_screen(run) if run.suite.first_screen else HtmlTable("")
+    own = run.suite.first_screen(run) if run.suite.first_screen else Markup("")
     return _screen(
         run,
         run.name,
@@ -256,7 +255,7 @@ def _screen(
     what: str,
     finding: study_sentences.Parts,
     groups: Mapping[str, Sized],
-    numbers: Sequence[HtmlTable],
+    numbers: Sequence[HtmlTable | Markup],
 ) -> HtmlTable:
     """The pieces that every first screen has, in their order; `what` is shown, and `groups` of units lead on."""
     kind = [say(shown.suite.title), what]
@@ -269,7 +268,7 @@ def _screen(
         of_what = say("clusters of {samples} samples", samples=n_samples)
     size = f"n = {ends} {of_what} · {short_signature(shown)}"
     pieces = [
-        HtmlTable(macros().first(kind, size, *finding)),
+        macros().first(kind, size, *finding),
         trust_line(shown),
         where_to_look(groups),
         *numbers,

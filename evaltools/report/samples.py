@@ -297,7 +297,7 @@ def samples_of_run(
         units = run.queried(query)
     units = units[:n]
     if units.empty:
-        return HtmlTable(no_rows(caption).html, units)
+        return no_rows(caption, units)
     ordered = view.order(run, units)
     return samples(
         _cards(view, ordered[:MOST]),
@@ -368,8 +368,7 @@ def samples_that_differ(
     changed = changed_units(study, metric, candidate)
     frame = changed.drop(columns="sign")
     if changed.empty:
-        nothing = no_rows(say("{metric}: samples that differ", metric=caption))
-        return HtmlTable(nothing.html, frame)
+        return no_rows(say("{metric}: samples that differ", metric=caption), frame)
     columns = {name: view.columns[name] for name in view.given}
     of_runs = []
     for condition in (study.baseline, candidate):

@@ -371,7 +371,7 @@ class Study(Result):
         metric = metric or self.primary
         names = [self.candidate(candidate)] if candidate else self.candidates
         if not names or not metric:
-            return no_rows("Samples that differ")
+            return no_rows("Samples that differ", pd.DataFrame())
         browsers = [samples_that_differ(self, metric, name) for name in names]
         folded = [fold(name, piece) for name, piece in zip(names[1:], browsers[1:])]
         return stack([browsers[0], *folded], browsers[0].frame)

@@ -48,6 +48,9 @@ class HtmlTable:
     def _repr_html_(self) -> str:
         return in_cell(self.html)
 
+    def __html__(self) -> str:
+        return self.html
+
     def __repr__(self) -> str:
         if self.frame is None:
             return Markup(OWN_STYLES.sub("", self.html)).striptags()
@@ -98,14 +101,14 @@ def notice(
     return HtmlTable(macros().notice(say(text), kind))
 
 
-def words(text: str) -> HtmlTable:
+def words(text: str) -> Markup:
     """Paragraphs of plain text, split at empty lines; an empty piece for none."""
-    return HtmlTable(macros().words(text.split("\n\n")) if text else "")
+    return macros().words(text.split("\n\n")) if text else Markup("")
 
 
-def no_rows(caption: str) -> HtmlTable:
+def no_rows(caption: str, frame: pd.DataFrame) -> HtmlTable:
     """In place of a table without rows: its caption, and that there is nothing."""
-    return HtmlTable(macros().no_rows(say(caption)), pd.DataFrame())
+    return HtmlTable(macros().no_rows(say(caption)), frame)
 
 
 def fold(
@@ -114,15 +117,15 @@ def fold(
     is_open: bool = False,
 ) -> HtmlTable:
     """A piece that opens under its title."""
-    return HtmlTable(macros().fold(title, Markup(piece.html), is_open), piece.frame)
+    return HtmlTable(macros().fold(title, piece, is_open), piece.frame)
 
 
 def stack(
-    items: Iterable[HtmlTable],
+    items: Iterable[HtmlTable | Markup],
     frame: pd.DataFrame | None = None,
 ) -> HtmlTable:
     """Several pieces as one, one below the other. `frame`: the rows that they show."""
-    return HtmlTable(Markup("").join(Markup(piece.html) for piece in items), frame)
+    return HtmlTable(Markup("").join(items), frame)
 
 
 def shown_texts(row: Row, raw: str = "") -> dict[str, str]:

@@ -101,7 +101,7 @@ def test_blocked_metrics_are_one_line_and_no_number(run: et.Run) -> None:
 
 def test_the_trust_line_counts_and_gives_the_gist() -> None:
     run = scores("few", [0.5, 0.7, 1.0])
-    line = words(trust_line(run).html)
+    line = words(trust_line(run))
     assert re.match(r"1 caution ?(· 1 note )?: Only 3 samples", line, re.I), line
 
 
