@@ -63,7 +63,18 @@ def render(
     left out, a cell's error is shown, and a section whose cells have no output is left out whole. `beside`: files in
     the page's folder to be linked, path -> what each is. The same notebook and title always give the same bytes.
     """
-    cells, contents = _contents(OWN_STYLES.sub("", _cells(nb)))
+    from nbconvert import TemplateExporter
+
+    nb = copy(nb)
+    nb["cells"] = _with_content(nb.cells)
+    # HTMLExporter would read the finished page once more, to add alternative texts that the template has
+    cells, _ = TemplateExporter.from_notebook_node(exporter(), nb)
+    # wide code and printed text scroll sideways, by keyboard too
+    cells = OWN_STYLES.sub("", cells.replace("<pre>", '<pre tabindex="0">'))
+    titles = [Markup(text).striptags() for text in re.findall("<h2>(.*?)</h2>", cells)]
+    contents = [(anchor("section", text), text) for text in titles]
+    for name, _ in contents:
+        cells = cells.replace("<h2>", f'<h2 id="{name}">', 1)
     return page(
         "report/page.html.j2",
         STYLES,
@@ -99,17 +110,6 @@ def page(
     )
     fonts = webfont_css(html + "".join(words.values()))
     return html.replace(FONTS, fonts, 1)
-
-
-def _cells(nb: Any) -> str:
-    from nbconvert import TemplateExporter
-
-    nb = copy(nb)
-    nb["cells"] = _with_content(nb.cells)
-    # HTMLExporter would read the finished page once more, to add alternative texts that the template has
-    page, _ = TemplateExporter.from_notebook_node(exporter(), nb)
-    # wide code and printed text scroll sideways, by keyboard too
-    return page.replace("<pre>", '<pre tabindex="0">')
 
 
 def _with_content(cells: Iterable[Any]) -> list[Any]:
@@ -148,18 +148,6 @@ def policy(scripts: Iterable[str]) -> str:
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; "
         "img-src data:; font-src data:; base-uri 'none'; form-action 'none'"
     )
-
-
-def _contents(html: str) -> tuple[str, list[tuple[str, str]]]:
-    """Give the heading of each section an id; returns the page, and (id, heading) of its sections."""
-    entries: list[tuple[str, str]] = []
-
-    def heading(match: re.Match[str]) -> str:
-        text = Markup(match[1]).striptags()
-        entries.append((anchor("section", text), text))
-        return f'<h2 id="{entries[-1][0]}">{match[1]}</h2>'
-
-    return re.sub("<h2>(.*?)</h2>", heading, html), entries
 
 
 # --- the files of the folder `templates`

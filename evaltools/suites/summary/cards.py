@@ -135,7 +135,7 @@ def first_screen(run: Run) -> HtmlTable:
         },
         dtype=object,
     )
-    pieces = [table(frame)]
+    pieces: list[HtmlTable | Markup] = [table(frame)]
     if len(cases) > WORST:
         pieces.append(words(say("{n} more under Cases", n=len(cases) - WORST)))
     return stack(pieces)
