@@ -322,7 +322,7 @@ class Sources:
         own: the facts of the summary by key. Where it states the other value too, it may have swapped
         the two: each must fit better in the place of the other.
         """
-        if fact.entity.kind not in FIGURES or fact.entity.base in NAMES:
+        if fact.entity.kind not in FIGURES or fact.entity.base in NAMES or fact.is_reckoned:
             return None
         if self.same[fact.entity.key][0].entity.support_only:
             return None
@@ -423,7 +423,7 @@ def _is_alternative(fact: Fact, candidate: Fact) -> bool:
     if _kind(fact) != _kind(candidate) or fact.entity.key == candidate.entity.key:
         return False
     same_bound = fact.says & BOUNDS == candidate.says & BOUNDS
-    return same_bound and not candidate.entity.support_only
+    return same_bound and not candidate.is_reckoned and not candidate.entity.support_only
 
 
 def _written_bare(entity: Entity) -> list[str]:

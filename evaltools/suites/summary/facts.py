@@ -7,6 +7,7 @@ text. Source: specification D34.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -124,6 +125,17 @@ _ENDING = re.compile(
 )
 """Endings of verbs and particles: what a word is about stands before them."""
 
+_RECKONED = re.compile(
+    r"[x×*=→]\s?$|[0-9][0-9,.]*\s?[가-힣%]{0,4}(?:\s?\+|(?:에서|보다)\s?[가-힣]{0,2})\s?$"
+)
+_RECKONED_WITH = re.compile(
+    r"\s?(?:[x×*=→]|\+\s?[0-9])|(?:에서|보다|\s중(?:에서)?)\s?[가-힣]{0,2}\s?[0-9]"
+)
+"""Before and behind a value that is reckoned with, or changed: 3만원 x 42일, 5만원 → 3만원, 10회에서 8회로."""
+
+_TABLE = re.compile(r"(?m)(?:^[^\S\n]*+\|[^\n]*+(?:\n|\Z)){2,}")
+"""Lines of cells between bars, the heads of the columns first."""
+
 _FIGURE = re.compile(r"[0-9]")
 CLAUSE_END = re.compile(rf"[.!?](?!\d)|[;\n|\[\]■○●▶※]|{_CONNECTIVE}")
 _ASIDE = re.compile(r"\([^()0-9]*\)|['‘\"“][^'‘’\"“”0-9]*['’\"”]")
@@ -143,19 +155,23 @@ _TOPIC = re.compile(r"[가-힣][은는]\s")
 """What has a topic of its own is no item of the list before it."""
 
 
+NO_WORDS: frozenset[str] = frozenset()
+
+
 @dataclass(frozen=True, slots=True)
 class Fact:
     """What a text says in one place: of a value, or without any, that something is paid or not.
 
     entity: the value; of kind "payment" the clause. number: of the text that states it. says: what
     the words around say of it (LOW, UP, PAID, ...). words: pairs of syllables around it, and values
-    that are conditions of it.
+    that are conditions of it. is_reckoned: it is a step of a reckoning, and of no single item.
     """
 
     entity: Entity
     number: int
     says: frozenset[str]
     words: frozenset[str]
+    is_reckoned: bool = False
 
     @property
     def place(self) -> dict[str, Any]:
@@ -173,13 +189,35 @@ def value_facts(read: ReadText, number: int = 0) -> list[Fact]:
     [['high']]
     """
     result = []
+    of_cells = _cells(read.raw) if "|" in read.raw else [(0, NO_WORDS)]
+    starts = [start for start, _ in of_cells]
     for entities in (read.entities, read.figures):
         last_end: dict[str, int] = {}
         for index, entity in enumerate(entities):
             first = max(last_end.get(entity.kind, 0), entity.start - BEFORE)
             last_end[entity.kind] = entity.end
-            result.append(_fact(read.raw, entities, index, first, number))
+            _, of_cell = of_cells[bisect_right(starts, entity.start) - 1]
+            result.append(_fact(read.raw, entities, index, first, number, of_cell))
     return result
+
+
+def _cells(raw: str) -> list[tuple[int, frozenset[str]]]:
+    """Where each cell of the tables of a text begins, with the words of its row and its column; none beyond a table."""
+    cells = [(0, NO_WORDS)]
+    for table in _TABLE.finditer(raw):
+        place = table.start()
+        heads: list[frozenset[str]] = []
+        for row in table[0].splitlines(keepends=True):
+            words = [_item_words(normalise(text)) for text in row.split("|")]
+            for column, text in enumerate(row.split("|")):
+                of_item = heads and column > 1
+                of_column = heads[column] if of_item and column < len(heads) else NO_WORDS
+                cells.append((place, words[1] | of_column if of_item else NO_WORDS))
+                place += len(text) + 1
+            place -= 1  # no bar behind the last
+            heads = heads or words
+        cells.append((table.end(), NO_WORDS))
+    return cells
 
 
 def _fact(
@@ -188,13 +226,14 @@ def _fact(
     index: int,
     first: int,
     number: int,
+    of_cell: frozenset[str],
 ) -> Fact:
     """What is said of one of the values of a text; what stands before `first` is said of another one."""
     entity = entities[index]
     before = normalise(raw[max(entity.start - BEFORE, 0) : entity.start])
     after = normalise(raw[entity.end : entity.end + AFTER])
     line = _LINE.split(raw[first : entity.start])[-1]
-    words = _item_words(normalise(line))
+    words = of_cell | _item_words(normalise(line))
     behind = STOP.split(after, maxsplit=1)[0]
     following = (other.start for other in entities[index + 1 : index + 5] if other.base)
     if next(following, len(raw)) - entity.end > len(behind):  # else the words are of the next value
@@ -203,8 +242,9 @@ def _fact(
     for other in reversed(entities[max(0, index - MOST_CONDITIONS) : index]):
         if other.start < entity.start - len(line) or other.kind == entity.kind:
             break
-        words |= {other.key} if other.base else set()
-    return Fact(entity, number, _sides(before, after), words)
+        words |= {other.key} if other.base else NO_WORDS
+    is_reckoned = bool(_RECKONED.search(before) or _RECKONED_WITH.match(after))
+    return Fact(entity, number, _sides(before, after), words, is_reckoned)
 
 
 def clause_facts(read: ReadText, number: int = 0) -> list[Fact]:

@@ -48,7 +48,7 @@ _STANDARD = {
     "amount": Unit(kind="amount", base="KRW", words=("원",)),
     "percent": Unit(kind="percent", base="%", words=("%",)),
 }
-"""Units of figures without one (3천만, 3분의 1), where the rules have none of the kind."""
+"""Units of figures without one (3천만, 7:3), where the rules have none of the kind."""
 
 PROPER = "(?:1/[2-9]|2/[3-9]|3/[4-9]|4/[5-9]|5/[6-9]|6/[7-9]|7/[89]|8/9)"
 """A share of one digit; 6/3 is a day."""
@@ -103,6 +103,9 @@ class UnitWords:
             r"(?P<fraction>(?<![0-9])(?P<parts>[0-9]{1,3})\s?분의\s?(?P<share>[0-9]{1,3})"
             rf"|(?:(?<=의\s)|(?<![0-9./])(?={PROPER}\s?(?:만|을|를|로|지급)(?![0-9])))"
             r"(?P<share2>[0-9])/(?P<parts2>[1-9][0-9]?)(?![0-9/]))",
+            # 7:3, 8대 2; 상대 80, 고객 20
+            r"(?P<ratio>(?<![0-9.,:])(?P<one>[0-9]{1,2})"
+            r"(?:\s?(?::|대)\s?|(?<=[0-9]{2}),?\s[가-힣]{1,6}\s(?=[0-9]{2}))(?P<other>[0-9]{1,2})(?![0-9:%]))",
             # a figure, behind the sign that may stand before it ($)
             rf"(?P<figure>(?:(?<![a-z])(?:{signs})\s?)?)(?=[0-9])",
             # 두 달, 두달
@@ -240,6 +243,16 @@ class QuantityReader:
             says_nothing,
         )
         return named.end
+
+    def ratio(self, match: re.Match[str]) -> int:
+        """7:3, 8대 2: two shares of a whole; other figures with a colon are read one by one."""
+        shares = {name: int(match[name]) for name in ("one", "other")}
+        whole = sum(shares.values())
+        if whole not in (10, 100) or self.words.behind(self.text, match.end()):
+            return self._figure(match.start())
+        for name, share in shares.items():
+            self._add(self.words.of_kind["percent"], share * 100 // whole, *match.span(name))
+        return match.end()
 
     def fraction(self, match: re.Match[str]) -> int:
         """3분의 1, 3분의 1/2 as a percentage."""
