@@ -15,8 +15,8 @@ from typing import Any
 import pandas as pd
 
 from ..core.language import listed, say, speak
-from .page import style
-from .tables import HtmlTable, in_cell, notice, table
+from .page import macros, style
+from .tables import HtmlTable, in_cell, table
 
 # columns of frames that hold words of ours; what other columns hold may be anybody's
 NAMED = ("title", "metric", "measure", "kind", "by", "what")
@@ -65,7 +65,8 @@ def notebook(lang: str = "en") -> HtmlTable | None:
     unknown = unknown_parameters(shell.user_ns["In"])
     if unknown:
         text = "Parameters that this notebook does not know, and which changed nothing: {names}"
-        html += notice(say(text, names=listed(unknown)), "error").html
+        # Markup would escape the styles that it is added to
+        html += str(macros().notice(say(text, names=listed(unknown))))
     return HtmlTable(html)
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 class Result:
     """Metrics by their names, with a value each: what `Study` is, and `Run`, a study of one condition without seeds."""
 
+    # fields of the one are properties of the other
     name: Any
     suite: Any
     options: Any

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 import pandas as pd
 from markupsafe import Markup
@@ -24,8 +23,6 @@ ROWS = 200
 
 # texts of `shown_texts` -> their heads in files and reprs
 PLAIN = {name: name for name in ("metric", "value", "interval", "n", "method")}
-
-Kind = Literal["info", "warning", "error", "good"]
 
 # the colours of verdicts; all other words are of the kind "info"
 VERDICTS = {
@@ -93,14 +90,6 @@ def table(
     return HtmlTable(html, df)
 
 
-def notice(
-    text: str,
-    kind: Kind = "info",
-) -> HtmlTable:
-    """A line that must not be overlooked."""
-    return HtmlTable(macros().notice(say(text), kind))
-
-
 def words(text: str) -> Markup:
     """Paragraphs of plain text, split at empty lines; an empty piece for none."""
     return macros().words(text.split("\n\n")) if text else Markup("")
@@ -111,13 +100,9 @@ def no_rows(caption: str, frame: pd.DataFrame) -> HtmlTable:
     return HtmlTable(macros().no_rows(say(caption)), frame)
 
 
-def fold(
-    title: str,
-    piece: HtmlTable,
-    is_open: bool = False,
-) -> HtmlTable:
+def fold(title: str, piece: HtmlTable) -> HtmlTable:
     """A piece that opens under its title."""
-    return HtmlTable(macros().fold(title, piece, is_open), piece.frame)
+    return HtmlTable(macros().fold(title, piece), piece.frame)
 
 
 def stack(

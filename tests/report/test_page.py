@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
@@ -59,7 +60,8 @@ def test_contents_list_and_title() -> None:
 
 
 def test_data_cannot_take_the_rest_of_a_page_away_with_a_stylesheet() -> None:
-    open_style, end_style = (tables.notice(t) for t in ('<style class="et-style">', "</style>"))
+    texts = ('<style class="et-style">', "</style>")
+    open_style, end_style = (tables.table(pd.DataFrame({"text": [text]})) for text in texts)
     text = html.render(
         new_notebook(cells=[shown(open_style, "a"), shown(end_style, "b")]), title="t"
     )
@@ -148,7 +150,7 @@ def heads(*cells: Any) -> list[str]:
 
 
 def test_a_section_that_shows_nothing_is_left_out_of_page_and_contents() -> None:
-    some = shown(tables.notice("something"), "notice")
+    some = shown(tables.table(pd.DataFrame({"a": [1]})), "table")
     one, two = (new_markdown_cell(f"{h}\n\nwords") for h in ("## One", "## Two"))
     assert heads(one, new_code_cell("x = 1"), new_code_cell("y"), two, some) == ["Two"]
     assert heads(one, two) == ["One", "Two"], "words without code stay"
