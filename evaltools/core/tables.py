@@ -9,20 +9,57 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from io import BytesIO
 from itertools import islice
-from typing import IO, Any
+from typing import IO, Annotated, Any
 from zipfile import ZipFile
 
-from pydantic import BaseModel, ConfigDict, SkipValidation, TypeAdapter, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
 
 from .files import ending
 from .json_files import read_jsonl
+from .metric import LARGEST
 from .records import BOM, File, T, fitted, not_utf8
 
 TEXTS = TypeAdapter(list[str | None])
 
-# what a cell of a table of scores must be is judged alike for all kinds of files
-Name = SkipValidation[str | int | float | None]
-Number = SkipValidation[float | None]
+TRUTH = {"true": 1, "false": 0, "nan": None}
+
+# what no name of a metric or condition may hold: a line of a terminal begins with it
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+
+def _as_text(cell: Any) -> str | None:
+    """A name as text, a whole number without a point; None for none."""
+    if isinstance(cell, list | dict):
+        raise ValueError("expected a text or a number")
+    if cell is None or cell != cell:
+        return None
+    return str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell)
+
+
+def _as_number(cell: Any) -> Any:
+    """What a number is made of: true and false are 1 and 0, NaN is None."""
+    if isinstance(cell, str):
+        return TRUTH.get(cell.lower(), cell)
+    return cell if cell == cell else None
+
+
+def _within_limits(number: float | None) -> float | None:
+    if number is not None and abs(number) >= LARGEST:
+        raise ValueError(f"expected a number below {LARGEST:g} in size")
+    return number
+
+
+Text = Annotated[str, BeforeValidator(_as_text)]
+Name = Annotated[str | None, BeforeValidator(_as_text)]
+Number = Annotated[float | None, BeforeValidator(_as_number), AfterValidator(_within_limits)]
 
 
 class Line(BaseModel):
@@ -30,19 +67,33 @@ class Line(BaseModel):
 
     model_config = ConfigDict(extra="allow")
 
-    id: SkipValidation[str | int | float]
-    metric: SkipValidation[str]
-    value: SkipValidation[float | bool | None] = None
+    id: Text
+    metric: Text
+    value: Number = None
     num: Number = None
     den: Number = None
     condition: Name = None
     seed: Name = None
     trial: Name = None
     cluster: Name = None
-    text: SkipValidation[str | None] = None
+    text: Name = None
     low: Number = None
     high: Number = None
-    higher_is_better: SkipValidation[bool | float | str | None] = None
+    higher_is_better: Annotated[bool | None, BeforeValidator(_as_number)] = None
+
+    @model_validator(mode="after")
+    def _makes_sense(self) -> Line:
+        num, den, low, high = self.num, self.den, self.low, self.high
+        if not (self.id.strip() and self.metric.strip()):
+            raise ValueError("id and metric: expected texts, got a blank one")
+        if CONTROL.search(self.metric + (self.condition or "")):
+            raise ValueError("metric and condition: expected names without control characters")
+        if num is not None and not (den is not None and den > 0) and not num == den == 0:
+            raise ValueError(f"den: expected a denominator above 0 beside num, got {den}")
+        has_limits = low is not None or high is not None
+        if has_limits and (low is None or high is None or low >= high):
+            raise ValueError(f"low: expected low below high, both or neither, got {low} and {high}")
+        return self
 
 
 COLUMNS = tuple(Line.model_fields)
@@ -70,9 +121,9 @@ def read_table(
     for name, info in model.model_fields.items():
         if info.is_required():
             required[name] = info.description
+    key = next(iter(required), "")
     for line, values in table_rows(file, required, column_of):
-        id_ = str(values.get(next(iter(required), "")) or "")
-        record = fitted(model, values, file.error, line=line, id=id_)
+        record = fitted(model, values, file.error, line=line, id=values.get(key) or "")
         if record is not None:
             yield line, record
 

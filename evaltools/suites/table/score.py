@@ -19,7 +19,7 @@ from ...core.records import File
 from ...core.suite import Source
 from ...core.tables import COLUMNS, TABLES
 from ...core.workers import Workers
-from .read import read, usable_rows
+from .read import read
 
 if TYPE_CHECKING:
     from .suite import TableOptions
@@ -39,7 +39,7 @@ TAKEN = ("item", "line")
 class Survey:
     """What a file holds.
 
-    `runs`: the names of its runs. `rows`: those that can be used, as `read.usable_rows` has them, and `run`, the name
+    `runs`: the names of its runs. `rows`: those that can be used, as `read` has them, and `run`, the name
     of the run of each. `metrics`: its metrics. `problems`: what is wrong with its rows.
     """
 
@@ -65,10 +65,7 @@ def survey(path: Path, problems: Problems) -> Survey:
 @lru_cache(maxsize=2)  # the two sides of a comparison
 def _survey(path: Path, state: tuple[int, int, int]) -> Survey:
     file = File(path, Problems("skip"))
-    frame = read(file)
-    rows = usable_rows(frame, file)
-    if rows.empty:
-        raise file.fatal("no-rows", "no row of the file can be used")
+    rows, has_directions = read(file)
     keys = rows[["condition", "seed"]]
     of_runs = keys.drop_duplicates()
     if max(len(of_runs), rows["metric"].nunique()) > MOST:
@@ -93,7 +90,7 @@ def _survey(path: Path, state: tuple[int, int, int]) -> Survey:
         raise file.fatal("same-name", message)
     codes = keys.groupby(list(keys), sort=False, dropna=False).ngroup()
     rows["run"] = pd.Categorical.from_codes(codes, runs)
-    default: Better = "none" if "higher_is_better" in frame else "higher"
+    default: Better = "none" if has_directions else "higher"
     metrics = _metrics(rows, default, file)
     return Survey(runs, rows, metrics, file.problems)
 
