@@ -66,7 +66,7 @@ def write_records(
     """Write records as JSON Lines into a folder; returns the file.
 
     `data`: a DataFrame, a table of Arrow, or a list of dicts. A null cell of a frame is left out of
-    its record; NaN in a dict is null; dates and what else JSON has not are texts. UsageError for anything else, for two
+    its record, but for the first one where its whole column is null: the column is there. NaN in a dict is null; dates and what else JSON has not are texts. UsageError for anything else, for two
     columns of one name, and for a list with an entry that is no dict.
     """
     is_list = isinstance(data, list)
@@ -88,6 +88,9 @@ def write_records(
         cells = {str(key): _cell(value) for key, value in record.items()}
         kept = {key: value for key, value in cells.items() if is_list or value is not None}
         records.append(kept)
+    if not is_list and records:
+        found = set().union(*records)
+        records[0] = {str(key): None for key in names if str(key) not in found} | records[0]
     path = folder / f"{name}.jsonl"
     try:
         write_jsonl(path, records, _JSON.encode)

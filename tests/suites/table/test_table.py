@@ -57,9 +57,9 @@ def test_a_metric_without_direction_is_described_and_never_judged(
 
 def test_an_empty_column_of_directions_says_that_none_is_known(tmp_path: Path) -> None:
     rows = [{**row, "higher_is_better": None} for row in ROWS]
-    for kind in ("csv", "xlsx"):
-        run = et.evaluate("table", put(tmp_path, rows, kind))
-        assert {m.better for m in run.metrics} == {"none"}, kind
+    for data in (put(tmp_path, rows, "csv"), put(tmp_path, rows, "xlsx"), pd.DataFrame(rows)):
+        run = et.evaluate("table", data)
+        assert {m.better for m in run.metrics} == {"none"}, type(data)
 
 
 @pytest.mark.parametrize("kind", KINDS)
