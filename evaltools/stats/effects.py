@@ -92,7 +92,7 @@ class Effect:
     def of(cls, run: Cells) -> Effect:
         """The effect of a condition. The difference of two ratios of a run is one of two sides."""
         weights = run.formula.weights
-        if len(run.sums) > 1 or len(weights) != 2 or weights.sum() != 0:
+        if len(weights) != 2 or weights.sum() != 0:
             return cls(run)
         less, more = np.argsort(weights)
         return cls(run.ratio(more), run.ratio(less))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -106,6 +107,16 @@ def test_within_limits_an_interval_stays_there_and_needs_no_variation() -> None:
     # Wilson of 0 of 40 at t(39): t^2 / (40 + t^2)
     t2 = stats.t.ppf(0.975, 39) ** 2
     assert (never["ci_low"], never["ci_high"]) == pytest.approx((0, t2 / (40 + t2)))
+
+
+def test_a_difference_within_a_run_that_no_unit_makes_is_what_none_of_them_showed() -> None:
+    """Row 8 over seeds too: 40 units without a gain or a loss, each 1 - .05^(1/40) at most, by MOVER."""
+    gain = Difference(name="gain", minuend="again", subtrahend="rate", better="higher")
+    table = [RATE, replace(RATE, name="again"), gain]
+    row = of({seed: frame.assign(hit=1) for seed, frame in condition().items()}, table).loc["gain"]
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx(
+        (-(1 - 0.05 ** (1 / 40)), 1 - 0.05 ** (1 / 40))
+    )
 
 
 def test_no_sample_shared_falls_back_to_the_seeds() -> None:
