@@ -65,9 +65,9 @@ def write_records(
 ) -> Path:
     """Write records as JSON Lines into a folder; returns the file.
 
-    `data`: a DataFrame, a table of Arrow, or a list of dicts. A null cell of a frame is left out of
-    its record, but for the first one where its whole column is null: the column is there. NaN in a dict is null; dates and what else JSON has not are texts. UsageError for anything else, for two
-    columns of one name, and for a list with an entry that is no dict.
+    `data`: a DataFrame, a table of Arrow, or a list of dicts. A null cell of a frame is left out of its record; where a
+    whole column is null, the first record has it. NaN in a dict is null; dates and what else JSON has not are texts.
+    UsageError for anything else, for two columns of one name, and for a list with an entry that is no dict.
     """
     is_list = isinstance(data, list)
     if not is_list:
