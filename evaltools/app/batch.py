@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 from pydantic_core import to_jsonable_python
 
 from ..core import plugins
-from ..core.errors import InputError, Problems, UsageError, tell
+from ..core.errors import BAD_INPUT, InputError, Problems, UsageError, tell
 from ..core.files import resolve
 from ..core.folders import require_out
 from ..core.language import language, say, speak, speaking
 from ..core.manifest import NAME
-from ..core.names import condition_of, find_runs, natural, safe_name
+from ..core.names import condition_of, find_runs, first_names, natural, safe_name
 from ..core.results import result_hash, run_folders
 from ..core.scoring import locate, make_options, run_names
 from ..core.suite import Suite
@@ -162,7 +162,7 @@ def end(batch: Batch) -> int:
     if len(todo) < len(reports):
         counts.append(f"{len(reports) - len(todo)} already current")
     if batch.lost:
-        counts.append(f"{len(batch.lost)} failed ({', '.join(sorted(batch.lost))})")
+        counts.append(f"{len(batch.lost)} failed ({first_names(sorted(batch.lost))})")
     if not quiet:
         echo()
         for title, job in reports.items():
@@ -182,8 +182,12 @@ def run_all(
     workers: Workers,
     label: str = "",
 ) -> None:
-    """Make these calls, by their names; one failure, which is printed, does not stop the others."""
+    """Make these calls, by their names; one failure, which is printed, does not stop the others.
+
+    What is wrong with the input of several runs is printed once, with their names at the end.
+    """
     names = list(tasks)
+    same: dict[str, list[str]] = {}
     with (
         bar(len(tasks), label, batch.options["quiet"]) as step,
         closing(workers.ended(call, list(tasks.values()))) as futures,
@@ -192,9 +196,17 @@ def run_all(
             name, error = names[index], future.exception()
             if isinstance(error, UsageError) and len(tasks) == 1:
                 raise error
-            if error is not None:
+            if isinstance(error, InputError) and str(error) in same:
+                same[str(error)].append(name)
+                batch.lost[name] = BAD_INPUT
+            elif error is not None:
+                same[str(error)] = []
                 batch.lost[name] = tell(error, name)
             step(name)
+    for text, others in same.items():
+        if others:
+            more = f"{len(others):,} more: {first_names(others)}"
+            echo(f"{text.splitlines()[0]} (the same with {more})", err=True)
 
 
 # --- finding and scoring runs

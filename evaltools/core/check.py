@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from .language import say
+from .language import first_ten, say
 from .metric import Mean, MetricTable, metric_title
 
 Level = Literal["info", "warning", "blocking"]
@@ -160,7 +160,9 @@ def constant_metrics(
     rows = rows[(rows["ci_method"] == "none") | at_a_limit | nothing_moves]
     metrics = [f"{title} = {value:g}" for title, value in zip(_titles(rows), rows["value"])]
     text = "The same in all samples: {metrics}"
-    return share_check("constant-metric", "info", text, len(rows), len(headline), metrics=metrics)
+    return share_check(
+        "constant-metric", "info", text, len(rows), len(headline), metrics=first_ten(metrics)
+    )
 
 
 def class_sizes(
@@ -175,7 +177,7 @@ def class_sizes(
         few = parts[parts["n_units"] < min(MIN_CLASS_UNITS, parts["n_units"].max())]
         small |= {name: f"{row['shown']} ({row['n_units']:.0f})" for name, row in few.iterrows()}
     text = "classes with fewer than {limit} units: {classes}; a mean over classes rests on each as much as on a large one"
-    n, classes = len(small), [*small.values()]
+    n, classes = len(small), first_ten([*small.values()])
     return share_check(
         "class-size",
         "warning",
@@ -206,7 +208,7 @@ def mean_units(
         text,
         len(differing),
         len(means),
-        means=differing,
+        means=first_ten(differing),
     )
 
 
@@ -267,7 +269,11 @@ def missing_seeds(
 
 def _lacks(lacking: Mapping[str, Any]) -> list[str]:
     """Who lacks what, in words."""
-    return [say("{run} lacks {count}", run=run, count=what) for run, what in lacking.items()]
+    sentences = []
+    for run, what in lacking.items():
+        count = first_ten(what) if isinstance(what, list) else what
+        sentences.append(say("{run} lacks {count}", run=run, count=count))
+    return first_ten(sentences)
 
 
 def _titles(rows: pd.DataFrame) -> list[str]:
@@ -316,7 +322,7 @@ def not_random(differences: pd.DataFrame) -> Iterator[Check]:
             row["n_cells"],
             baseline=row["baseline"],
             candidate=row["candidate"],
-            metrics=_titles(rows),
+            metrics=first_ten(_titles(rows)),
         )
 
 

@@ -16,11 +16,11 @@ from filelock import FileLock, Timeout
 from .errors import UsageError
 from .files import YOURS, beside, require_writable, sha256
 from .manifest import NAME, Manifest, read_manifest
+from .names import first_names
 from .terminal import echo
 
 LOCK = ".lock"  # beside the folders of results: who puts one in its place holds it
 OF_DESKTOPS = (".DS_Store", "Thumbs.db", "desktop.ini")  # file managers leave these in any folder
-NAMED = 5  # so many files that are not ours are named at most
 AT_FDCWD, RENAME_EXCHANGE = -100, 2  # of renameat2(2)
 
 
@@ -55,7 +55,7 @@ def require_replaceable(
     if foreign:
         raise UsageError(
             f"{folder} holds what evaltools did not write, and would be replaced: "
-            f"{', '.join(foreign[:NAMED])}; move it, or give another --out or --name"
+            f"{first_names(foreign)}; move it, or give another --out or --name"
         )
     return stored
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -25,6 +25,9 @@ LANGUAGES = ("en", "ko", "zh")
 
 # a place in a text that a value fills: {name}, or {name:spec} with a format spec
 PLACE = re.compile(r"{([\w.]+)(:[+]?,?(?:\.\d)?[a-z%]?)?}")
+
+# so many names are in a message at most
+MOST_NAMED = 10
 
 FIGURE = re.compile(r"\d+(?:\.\d+)?")
 
@@ -99,6 +102,17 @@ def listed(
     if language() == "zh":
         between = {", ": "、", "; ": "；"}[between]
     return between.join(map(str, parts))
+
+
+def first_ten(parts: Sequence[Any]) -> list[str]:
+    """Parts for a message; of more than ten the first ten, and how many more there are.
+
+    >>> first_ten(range(1012))[8:]
+    ['8', '9', 'and 1,002 more']
+    """
+    n_more = len(parts) - MOST_NAMED
+    more = [say("and {n:,} more", n=n_more)] if n_more > 0 else []
+    return [*map(str, parts[:MOST_NAMED]), *more]
 
 
 def filled(

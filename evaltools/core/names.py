@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from glob import escape
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 
 from .errors import UsageError
 from .files import EXAMPLES, resolve
+from .language import first_ten, speaking
 
 RUN_NAME = re.compile(r"^(?:(?P<run_id>.+)__)?seed(?P<seed>[^_]+)_(?P<mode>.+)$")
 LONGEST_NAME = 200
@@ -51,20 +52,17 @@ def safe_name(name: str) -> str:
     return name
 
 
-# names that a message lists
-MOST_NAMES = 12
-
-
-def first_names(names: Sequence[str]) -> str:
-    """Names for a message: the first twelve, and dots where there are more."""
-    return ", ".join([*names[:MOST_NAMES], "..."] if len(names) > MOST_NAMES else names)
+def first_names(names: Iterable[Any]) -> str:
+    """Names for an error or a line of the terminal: the first ten, and how many more there are."""
+    with speaking("en"):
+        return ", ".join(first_ten([*names]))
 
 
 def nearest(
     name: str,
     known: Sequence[str],
 ) -> str:
-    """What to say of a name that is not known: those that come closest, or the first twelve."""
+    """What to say of a name that is not known: those that come closest, or the first ten."""
     near = get_close_matches(
         name,
         known,

@@ -25,6 +25,7 @@ from pydantic import (
 from .files import ending
 from .json_files import read_jsonl
 from .metric import LARGEST
+from .names import first_names
 from .records import BOM, File, T, fitted, not_utf8
 
 TEXTS = TypeAdapter(list[str | None])
@@ -197,7 +198,7 @@ def _sheet_rows(
                 break
     names = [other.title for other in sheets if other is not sheet and other.max_row > 1]
     if names:
-        message = f"only the sheet {sheet.title} is read, not {', '.join(names)}"
+        message = f"only the sheet {sheet.title} is read, not {first_names(names)}"
         file.warn("other-sheets", message)
     hidden = []
     for number, cells in enumerate(sheet.iter_rows(min_row=start, values_only=True), start):

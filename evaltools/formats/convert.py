@@ -12,6 +12,7 @@ import pandas as pd
 
 from ..core.errors import Problems, UsageError
 from ..core.files import refuse_input, write_csv, write_jsonl
+from ..core.names import first_names
 from . import deepeval, inspect_logs, lines, lm_eval, promptfoo, ragas, semeval
 from .source import Records, Source, where
 
@@ -186,7 +187,7 @@ def _score_rows(rows: list[dict[str, Any]], problems: Problems) -> Iterator[dict
     unknown = [metric for metric, is_higher in directions.items() if is_higher is None]
     if unknown:
         message = (
-            f"whether higher is better is not known of {', '.join(unknown[:20])}: described, never "
+            f"whether higher is better is not known of {first_names(unknown)}: described, never "
             "judged (--higher NAME and --lower NAME of the suite `table` say it)"
         )
         problems.warn("no-direction", message)

@@ -24,7 +24,15 @@ from ..core.language import language
 from ..core.manifest import Manifest, Member
 from ..core.memory import as_files, is_data, is_path
 from ..core.metric import Metric
-from ..core.names import LONGEST_NAME, RUN_NAME, condition_of, find_runs, natural, safe_name
+from ..core.names import (
+    LONGEST_NAME,
+    RUN_NAME,
+    condition_of,
+    find_runs,
+    first_names,
+    natural,
+    safe_name,
+)
 from ..core.plugins import get_suite, suite_of_path
 from ..core.results import read_manifest, run_folders, suite_of_manifest, write_result
 from ..core.scoring import run_names
@@ -167,7 +175,7 @@ def make_study(
             c for c in conditions if c.startswith(f"{baseline}_")
         ]
         if len(named) != 1:
-            raise UsageError(f"no condition {baseline!r} among {', '.join(conditions)}")
+            raise UsageError(f"no condition {baseline!r} among {first_names(conditions)}")
     result = Study(
         "",
         conditions,
@@ -296,7 +304,7 @@ def _one_condition(
     """(name of the condition, seed -> run) of one side of a comparison."""
     conditions = group(read_runs(as_inputs(side), suite, **settings))
     if len(conditions) > 1:
-        raise UsageError(f"one side holds several conditions: {', '.join(conditions)}")
+        raise UsageError(f"one side holds several conditions: {first_names(conditions)}")
     return next(iter(conditions.items()))
 
 

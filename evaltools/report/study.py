@@ -14,6 +14,7 @@ from ..core.errors import UsageError
 from ..core.estimates import marked_blocked, public_frame
 from ..core.language import speaking
 from ..core.metric import AnyMetric, Metric, MetricTable
+from ..core.names import first_names
 from ..core.suite import Suite
 from ..stats.breakdown import PART, by_parts, compare_parts
 from ..stats.compare import Comparison, compare_all, directions, ranks
@@ -85,7 +86,7 @@ class Study(Result):
         if not self.candidates:
             raise UsageError("one condition only: nothing to compare")
         if name is not None and name not in self.candidates:
-            raise UsageError(f"no candidate {name!r}; there is {', '.join(self.candidates)}")
+            raise UsageError(f"no candidate {name!r}; there is {first_names(self.candidates)}")
         return name or self.candidates[0]
 
     def frames(self, condition: str) -> Runs:

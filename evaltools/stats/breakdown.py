@@ -11,6 +11,7 @@ from pandas.api.types import is_list_like
 
 from ..core.errors import UsageError
 from ..core.metric import MetricTable, subset
+from ..core.names import first_names
 from ..core.resampling import Resampling
 from .compare import compare, verdicts
 from .effects import NothingPaired
@@ -35,8 +36,9 @@ def by_parts(
     """
     if isinstance(column, str):
         if column not in units:
-            known = ", ".join(map(str, units.columns))
-            raise UsageError(f"the units have no column {column!r}; there are {known}")
+            raise UsageError(
+                f"the units have no column {column!r}; there are {first_names(units.columns)}"
+            )
         column = units[column]
     values = column(units) if callable(column) else column
     n_values = len(values) if is_list_like(values) else 1

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from evaltools.app.batch import Batch, run_all
+from evaltools.app.batch import Batch, end, run_all
 from evaltools.core.errors import Problems, UsageError
 from evaltools.core.plugins import get_suite
 from evaltools.core.workers import Workers
@@ -165,3 +165,15 @@ def test_every_kind_of_failure_is_one_of_one_run(capsys: pytest.CaptureFixture[s
     assert "error: f:1: wrong [bad]\n" in errors and "error: usage: no such model\n" in errors
     assert errors.count("in misbehave") == 1, "a defect shows its place, and nothing else does"
     assert "error: defect: a defect\n" in errors
+
+
+def test_lines_about_many_failed_runs_stay_short(capsys: pytest.CaptureFixture[str]) -> None:
+    batch = Batch(get_suite("cr"), {"quiet": True, "fresh": False})
+    names = [f"run{n:04}" for n in range(1000)]
+    run_all(batch, misbehave, dict.fromkeys(names, ("input",)), Workers())
+    assert end(batch) == 3
+    first, same, last = capsys.readouterr().err.splitlines()
+    assert first == "error: f:1: wrong [bad]"
+    assert same.startswith(f"{first} (the same with 999 more: run0001, ")
+    assert same.endswith(", run0010, and 989 more)")
+    assert last == f"0 done; 1000 failed ({', '.join(names[:10])}, and 990 more)"

@@ -52,6 +52,8 @@ def test_runs_that_lack_units() -> None:
         and "r1" not in check.message
     )
     assert codes(missing_units({"r1": 50, "r2": 50}, 50)) == []
+    (check,) = missing_units({f"r{n}": 49 for n in range(1000)}, 50)
+    assert check.n == 1000 and "r9 lacks 1, and 990 more. " in check.message
 
 
 def test_checks_of_several_runs_are_one_a_code() -> None:

@@ -13,6 +13,7 @@ from pydantic import Field
 from ...core.errors import Problems, UsageError
 from ...core.files import dumps
 from ...core.json_files import read_json, read_jsonl
+from ...core.names import first_names
 from ...core.records import File, unique_records
 from ...core.suite import Source, SuiteOptions
 from ...core.workers import Workers
@@ -62,7 +63,7 @@ def locate(
         if not traces:
             raise problems.fatal("missing-file", f"no {PATTERN} in this folder", file=path)
         if len(traces) > 1 and name not in traces:
-            listed = ", ".join(map(str, traces.values()))
+            listed = first_names(traces.values())
             raise UsageError(f"{path} holds several traces; name one: {listed}")
         trace = traces.get(name or "", next(iter(traces.values())))
     File(trace, problems)

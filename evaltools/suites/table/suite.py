@@ -16,7 +16,7 @@ from pydantic import Field, field_validator
 from ...core.check import Check, duplicate_texts, share_check
 from ...core.errors import Problems, UsageError, shown_path
 from ...core.metric import Metric, MetricTable
-from ...core.names import nearest
+from ...core.names import first_names, nearest
 from ...core.suite import Source, Suite, SuiteOptions
 from .score import score, survey
 
@@ -130,9 +130,7 @@ def locate(
     content = survey(path, problems)
     names = content.runs
     if len(names) > 1 and name not in names:
-        raise UsageError(
-            f"{path} holds {len(names)} runs, name one of them: {', '.join(names[:10])}"
-        )
+        raise UsageError(f"{path} holds {len(names)} runs, name one of them: {first_names(names)}")
     problems.merge(content.problems)
     problems.raise_if_failed()
     options = options.with_metrics(content.metrics, shown_path(path))
