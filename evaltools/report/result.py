@@ -13,7 +13,7 @@ from ..core.check import Check
 from ..core.errors import UsageError
 from ..core.language import say
 from ..core.metric import AnyMetric
-from ..core.names import first_names, nearest
+from ..core.names import nearest
 from ..core.resampling import Resampling
 from . import paper
 from .samples import sample_view
@@ -59,7 +59,7 @@ class Result:
             )
         raise UsageError(
             f"no headline metric of {self.suite.name} can be measured here: name a metric; there are "
-            f"{first_names(name for name in table if name not in self.blocked)}"
+            f"{', '.join(name for name in table if name not in self.blocked)}"
         )
 
     def title(self, name: str) -> str:
@@ -76,7 +76,7 @@ class Result:
             first = self.results[0]
             raise UsageError(
                 f"{query!r} is no query on the units ({type(e).__name__}: {e}); groups: "
-                f"{first_names(sample_view(first).groups(first))}; columns: {first_names(self.units)}"
+                f"{', '.join(sample_view(first).groups(first))}; columns: {', '.join(map(str, self.units))}"
             ) from e
 
     @cached_property

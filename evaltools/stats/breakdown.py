@@ -11,7 +11,7 @@ from pandas.api.types import is_list_like
 
 from ..core.errors import UsageError
 from ..core.metric import MetricTable, subset
-from ..core.names import first_names
+from ..core.names import nearest
 from ..core.resampling import Resampling
 from .compare import compare, verdicts
 from .effects import NothingPaired
@@ -37,7 +37,7 @@ def by_parts(
     if isinstance(column, str):
         if column not in units:
             raise UsageError(
-                f"the units have no column {column!r}; there are {first_names(units.columns)}"
+                f"the units have no column {column!r}; {nearest(column, list(units.columns))}"
             )
         column = units[column]
     values = column(units) if callable(column) else column
