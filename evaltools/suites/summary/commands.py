@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...core.errors import Problems
-from ...core.records import File
 
 
 def check_rules(path: Path, problems: Problems) -> None:
     """Rule files of summaries: list every problem."""
+    from ...core.records import File
     from .rules import read_rules
 
     read_rules(File(path, problems))
