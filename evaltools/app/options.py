@@ -144,25 +144,15 @@ study_options = together(
 )
 
 
-class NamedNumber(click.ParamType):
-    """NAME=X: the name of a metric, and a finite number."""
-
-    name = "NAME=X"
-
-    def convert(
-        self,
-        value: Any,
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> tuple[str, float]:
-        name, _, text = value.rpartition("=")
-        try:
-            number = float(text)
-        except ValueError:
-            number = math.nan
-        if not name or not math.isfinite(number):
-            self.fail(f"{value!r}: expected NAME=X with a finite number X", param, ctx)
-        return name.strip(), number
+def _named_number(text: str) -> tuple[str, float]:
+    """(name of a metric, finite number) of "NAME=X"."""
+    name, _, value = text.rpartition("=")
+    number = math.nan
+    with suppress(ValueError):
+        number = float(value)
+    if not name or not math.isfinite(number):
+        raise click.BadParameter(f"{text!r}: expected NAME=X with a finite number X")
+    return name.strip(), number
 
 
 def named_numbers(
@@ -176,7 +166,8 @@ def named_numbers(
         flag,
         *name,
         multiple=True,
-        type=NamedNumber(),
+        type=_named_number,
+        metavar="NAME=X",
         help=text,
         **attributes,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -15,9 +15,6 @@ IN_MEMORY = "evaltools-memory-"
 
 Severity = Literal["error", "warning"]
 OnError = Literal["fail", "skip"]
-
-Kind = tuple[Severity, str]
-"""Severity and code of a problem."""
 
 GATE_NOT_MET, WRONG_USAGE, BAD_INPUT, FAILED, INTERRUPTED = 1, 2, 3, 4, 130
 """The exit statuses of the commands, besides 0."""
@@ -51,11 +48,6 @@ class Problem:
     line: int | None = None
     field: str = ""
     id: str = ""
-
-    @property
-    def kind(self) -> Kind:
-        """What problems are counted by."""
-        return self.severity, self.code
 
     def __str__(self) -> str:
         """The problem in one line, whatever the data hold."""
@@ -134,7 +126,7 @@ class Problems:
 
     on_error: OnError = "fail"
     kept: list[Problem] = field(default_factory=list)
-    counts: Counter[Kind] = field(default_factory=Counter)
+    counts: Counter[tuple[Severity, str]] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         if self.on_error not in get_args(OnError):
@@ -142,13 +134,7 @@ class Problems:
                 f"on_error: expected one of {get_args(OnError)}, got {self.on_error!r}"
             )
 
-    def add(self, problem: Problem) -> None:
-        """Count a problem; the first ones of its kind are kept."""
-        self.counts[problem.kind] += 1
-        if self.counts[problem.kind] <= KEPT_PER_CODE:
-            self.kept.append(problem)
-
-    def _note(
+    def add(
         self,
         severity: Severity,
         code: str,
@@ -156,9 +142,13 @@ class Problems:
         file: str | Path = "",
         **place: Any,
     ) -> None:
-        if len(message) > MESSAGE_LETTERS:  # of a value of any length in a file
-            message = message[:MESSAGE_LETTERS] + "…"
-        self.add(Problem(severity, code, message, shown_path(file) if file else "", **place))
+        """Count a problem by severity and code; the first ones are kept."""
+        self.counts[severity, code] += 1
+        if self.counts[severity, code] <= KEPT_PER_CODE:
+            if len(message) > MESSAGE_LETTERS:  # of a value of any length in a file
+                message = message[:MESSAGE_LETTERS] + "…"
+            shown = shown_path(file) if file else ""
+            self.kept.append(Problem(severity, code, message, shown, **place))
 
     def error(
         self,
@@ -167,7 +157,7 @@ class Problems:
         **place: Any,
     ) -> None:
         """Note an error: a finished sentence. `file`, `line`, `field` and `id` say where it is."""
-        self._note("error", code, message, **place)
+        self.add("error", code, message, **place)
 
     def warn(
         self,
@@ -176,7 +166,7 @@ class Problems:
         **place: Any,
     ) -> None:
         """Note what can be used all the same; the parameters are those of `error`."""
-        self._note("warning", code, message, **place)
+        self.add("warning", code, message, **place)
 
     def fatal(
         self,
@@ -200,9 +190,9 @@ class Problems:
         """Add what another collector found, its line numbers moved down by `line_offset`."""
         for problem in other.kept:
             line = None if problem.line is None else problem.line + line_offset
-            self.add(replace(problem, line=line))
+            self.add(**vars(problem) | {"line": line})
         self.counts.update(other.counts)
-        self.counts.subtract(problem.kind for problem in other.kept)
+        self.counts.subtract((problem.severity, problem.code) for problem in other.kept)
 
     @property
     def errors(self) -> list[Problem]:

@@ -50,7 +50,9 @@ def found_problems(problems: Problems) -> list[Found]:
             severity=severity,
             code=code,
             count=count,
-            examples=[str(p) for p in problems.kept if p.kind == (severity, code)][:5],
+            examples=[str(p) for p in problems.kept if (p.severity, p.code) == (severity, code)][
+                :5
+            ],
         )
         for (severity, code), count in sorted(problems.counts.items())
     ]

@@ -32,11 +32,7 @@ SHOWN = {
 }
 
 
-def _scale(
-    ctx: click.Context,
-    param: click.Parameter,
-    text: str,
-) -> tuple[float, float]:
+def _scale(text: str) -> tuple[float, float]:
     """(low, high) of "1-5"."""
     low, _, high = text.partition("-")
     with suppress(ValueError):
@@ -59,7 +55,7 @@ def _scale(
     "--scale",
     default="0-1",
     metavar="LOW-HIGH",
-    callback=_scale,
+    type=_scale,
     help="The worst and the best label, such as 1-5.",
 )
 @confidence_option

@@ -28,16 +28,11 @@ csv_option = click.option(
 )
 
 
-def _whole_numbers(
-    context: click.Context,
-    option: click.Parameter,
-    text: str,
-) -> list[int]:
+def _whole_numbers(text: str) -> list[int]:
     """The whole numbers of "1,3,5"."""
     parts = text.split(",")
     if not all(part.isdecimal() and int(part) for part in parts):
-        message = f"{text!r}: expected whole numbers from 1 on, joined by commas"
-        raise click.BadParameter(message, context, option)
+        raise click.BadParameter(f"{text!r}: expected whole numbers from 1 on, joined by commas")
     return [int(part) for part in parts]
 
 
@@ -147,7 +142,7 @@ def rank(
     "--seeds",
     default="1,3,5",
     metavar="N,...",
-    callback=_whole_numbers,
+    type=_whole_numbers,
     help="Numbers of seeds to plan for.",
 )
 @csv_option
