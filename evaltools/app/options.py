@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
 import click
+from click.core import ParameterSource
 
 from .. import BUILT_IN
 from ..core.commands import (
@@ -26,9 +27,12 @@ from ..core.commands import (
     verbose_option,
 )
 from ..core.errors import UsageError
+from ..core.files import resolve
 from ..core.language import LANGUAGES, PACKAGE
 from ..core.names import find_runs
 from ..core.plugins import get_suite, load_suite_file
+from ..core.results import run_folders
+from ..core.terminal import echo
 from ..core.workers import Workers
 from ..report.make_study import suite_of_run
 
@@ -63,6 +67,9 @@ resampling_options = together(
         help="Seed of the resampling.",
     ),
 )
+
+
+RESAMPLING = ("n_resamples", "confidence", "ci", "seed")
 
 
 def jobs_option(
@@ -249,7 +256,36 @@ class RunsCommand(click.Command):
             ctx.meta["suite_options"] = suite_options(suite.options, further)
         rest = super().parse_args(ctx, args)
         ctx.params["suite"] = suite
+        self._warn_of_finished(ctx)
         return rest
+
+    def _warn_of_finished(self, ctx: click.Context) -> None:
+        """Say which options make nothing of runs that are scored already."""
+        runs: list[str] = []
+        unused = []
+        named = {
+            param.name
+            for param in self.get_params(ctx)
+            if ctx.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
+        }
+        for param in self.get_params(ctx):
+            if isinstance(param, click.Argument):
+                value = ctx.params[param.name or ""]
+                runs += [value] if isinstance(value, str) else value
+            elif param.name in RESAMPLING or param in ctx.meta.get("suite_options", []):
+                unused += param.opts[:1] if param.name in named else []
+        if not unused or "quiet" in named:
+            return
+        for text in runs:
+            with suppress(
+                UsageError, OSError, ValueError
+            ):  # the command says what is wrong with a run
+                if any(run_folders(resolve(run)) for run in find_runs(text)):
+                    options = ", ".join(unused)
+                    echo(
+                        f"warning: {text}: scored already, kept as it is without {options}",
+                        err=True,
+                    )
 
     def _suite_of(
         self,

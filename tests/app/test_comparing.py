@@ -55,6 +55,9 @@ def test_the_verdict_first_then_lines_that_fit(
     monkeypatch.setenv("COLUMNS", "200")
     everything = call("compare", *pair, "--all", "-v", *QUICK).stdout
     assert call("compare", *pair, "-q", "--csv", "q.csv", *QUICK).output == ""
+    warned = call("compare", *pair, "--confidence", "0.9").stderr.splitlines()
+    kept = "scored already, kept as it is without --confidence"
+    assert warned == [f"warning: {side}: {kept}" for side in pair]
     assert pd.read_csv("q.csv").set_index("metric").equals(table)
     shown = [line.split()[0] for line in everything.splitlines() if line.strip()]
     assert set(table.index) <= set(shown)
