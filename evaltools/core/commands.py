@@ -27,11 +27,7 @@ CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 class NameablePath(click.Path):
     """A path that can stand in the files, pages and notebooks that name it."""
 
-    def convert(
-        self,
-        value: Any,
-        *place: Any,
-    ) -> Any:
+    def convert(self, value: Any, *place: Any) -> Any:
         if CONTROL.search(str(value)):
             self.fail(f"{str(value)!a}: a path must be text without control characters", *place)
         return super().convert(value, *place)

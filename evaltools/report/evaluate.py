@@ -95,47 +95,21 @@ def evaluate(
     recorded = {"on_error": on_error, "name": name, **({"query": query} if query else {})}
     with as_files(run, options) as (path, values):
         problems = Problems(on_error)
-        source = locate(
-            suite,
-            path,
-            name,
-            make_options(suite, values),
-            problems,
-        )
-        manifest = planned_manifest(
-            suite,
-            source,
-            resampling,
-            recorded,
-        )
+        source = locate(suite, path, name, make_options(suite, values), problems)
+        manifest = planned_manifest(suite, source, resampling, recorded)
         folder: Path | None = None
         writing: AbstractContextManager[Path | None] = nullcontext()
         if out is not None:
             folder = out / "results" / source.name
-            carried = require_target(
-                folder,
-                suite,
-                source,
-                fresh,
-            )
-            if not fresh and is_current(
-                folder,
-                suite,
-                source,
-                manifest,
-            ):
+            carried = require_target(folder, suite, source, fresh)
+            if not fresh and is_current(folder, suite, source, manifest):
                 return Run(**read_result(folder, source.options), folder=folder)
             writing = whole_folder(folder, carried)
         with writing as aside:
             units, manifest = score_source(
                 suite, source, manifest, problems, workers or Workers(), aside
             )
-            run = make_run(
-                suite,
-                source.options,
-                units,
-                manifest,
-            )
+            run = make_run(suite, source.options, units, manifest)
             run = run.where(query) if query else run
             if aside is not None:
                 run = _write(run, aside)

@@ -72,16 +72,7 @@ def write_workbook(
     }
     with atomic(path, "wb") as f:
         book = xlsxwriter.Workbook(f, options)
-        book.set_properties(
-            {
-                "created": datetime(
-                    2000,
-                    1,
-                    1,
-                    tzinfo=UTC,
-                )
-            }
-        )
+        book.set_properties({"created": datetime(2000, 1, 1, tzinfo=UTC)})
         for sheet in sheets:
             _write_sheet(book, sheet)
         book.close()
@@ -112,19 +103,9 @@ def _write_sheet(
         width = min(max(NARROWEST, 2 + max(map(width_of, first))), WIDEST)
         lines = [max(n, _height(value, width)) for n, value in zip(lines, values)]
         page.set_column(index, index, width)
-        page.write(
-            header,
-            index,
-            head,
-            heading,
-        )
+        page.write(header, index, head, heading)
         for row, value in enumerate(values, header + 1):
-            page.write(
-                row,
-                index,
-                value,
-                coloured.get(value, plain),
-            )
+            page.write(row, index, value, coloured.get(value, plain))
     # a link of a text is written behind it, so that the text stays as it is
     for row, (address, value) in enumerate(zip(sheet.links, sheet.frame.iloc[:, 0]), header + 1):
         page.write_url(
@@ -137,21 +118,11 @@ def _write_sheet(
     for row, n_lines in enumerate(lines, header + 1):
         page.set_row(row, LINE_HEIGHT * n_lines)
     page.freeze_panes(header + 1, sheet.frozen)
-    page.autofilter(
-        header,
-        0,
-        last_row,
-        last_column,
-    )
+    page.autofilter(header, 0, last_row, last_column)
     page.set_landscape()
     page.set_paper(A4)
     page.set_margins(0.4, 0.4)
-    page.print_area(
-        0,
-        0,
-        last_row,
-        last_column,
-    )
+    page.print_area(0, 0, last_row, last_column)
     page.fit_to_pages(1, 0)
     page.repeat_rows(header)
 

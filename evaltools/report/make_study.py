@@ -81,14 +81,7 @@ def study(
     out = resolve(out) if out else None
     if name is not None and len(inputs) == 1:
         settings["name"] = name
-    conditions = group(
-        read_runs(
-            inputs,
-            suite,
-            out=out,
-            **settings,
-        )
-    )
+    conditions = group(read_runs(inputs, suite, out=out, **settings))
     result = make_study(
         conditions,
         name,
@@ -137,21 +130,9 @@ def compare(
         raise UsageError("a list of numbers compares with a list of numbers only")
     sides: Conditions = {}
     if _is_values(baseline):
-        frames = _as_tables(
-            baseline,
-            candidate,
-            bounds,
-            better,
-        )
+        frames = _as_tables(baseline, candidate, bounds, better)
         for name, frame in zip(("baseline", "candidate"), frames):
-            sides[name] = {
-                "": evaluate(
-                    "table",
-                    frame,
-                    name=name,
-                    **settings,
-                )
-            }
+            sides[name] = {"": evaluate("table", frame, name=name, **settings)}
     else:
         if better != "higher":
             raise UsageError("better: of two lists; of runs of the suite table lower=[NAME]")
@@ -166,12 +147,7 @@ def compare(
             # one run each: they pair by sample, whatever their seeds are called
             runs_a, runs_b = ({"": run} for runs in (runs_a, runs_b) for run in runs.values())
         sides = {name_a: runs_a, name_b: runs_b}
-    return make_study(
-        sides,
-        "comparison",
-        primary=primary,
-        margin=margin,
-    )
+    return make_study(sides, "comparison", primary=primary, margin=margin)
 
 
 def make_study(
@@ -282,12 +258,7 @@ def _scored(
     with as_files(entry, {}) as (file, _):  # data in memory are written once for all their runs
         found = run_names(suite, file, Problems()) if name is None else []
         for each in found if len(found) > 1 else [name]:
-            yield evaluate(
-                suite,
-                file,
-                name=each,
-                **settings,
-            )
+            yield evaluate(suite, file, name=each, **settings)
 
 
 def suite_of_run(path: str | Path) -> Suite:

@@ -139,12 +139,7 @@ def compare_all(
     unknown = sorted(set(headline) - {metric.name for metric in table})
     if unknown:
         raise ValueError(f"headline metrics that the table lacks: {unknown}")
-    require_declared(
-        table,
-        primary,
-        margin := margin or {},
-        resampling.confidence,
-    )
+    require_declared(table, primary, margin := margin or {}, resampling.confidence)
     target = {metric.name: metric.alias_of or metric.name for metric in table}
     is_directed = directions(table)
     leading = [primary, *headline] if primary else list(headline)
@@ -168,12 +163,7 @@ def compare_all(
         tested["margin"] = tested["metric"].map(sizes).astype(float)
         tested["primary"] = tested["metric"].isin(family[:1])
         tested["family"] = tested["metric"].isin(family)
-        _test(
-            tested,
-            resampling,
-            n_permutations,
-            resampling.level,
-        )
+        _test(tested, resampling, n_permutations, resampling.level)
         tested = tested.join(_intervals(tested, resampling))
         tested["verdict"], tested["short"] = verdicts(tested, resampling.level)
     shown = [metric for metric in table if is_directed[metric.name]]
@@ -332,12 +322,7 @@ def _test(
         if len(index) < 2:
             continue
         # p and intervals of a family hold together
-        p, critical = max_t(
-            by_unit[:, index],
-            n_permutations,
-            resampling.seed,
-            level,
-        )
+        p, critical = max_t(by_unit[:, index], n_permutations, resampling.seed, level)
         together = np.fmax(p, holm(rows.loc[index, "p_seeds"]))
         rows.loc[index, "p_adjusted"] = np.fmax(rows.loc[index, "p_value"], together)
         if level:
@@ -359,23 +344,9 @@ def _intervals(rows: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
         fair, rows["level"], rows["margin"], rows["mid"]
     ):
         draws = all_draws.get(found)
-        interval, within, mde = (
-            interval_of(
-                found,
-                level,
-                draws,
-                method,
-            ),
-            Interval(),
-            np.nan,
-        )
+        interval, within, mde = interval_of(found, level, draws, method), Interval(), np.nan
         if margin > 0:
-            within = interval_of(
-                found,
-                min(2 * level, 0.99),
-                draws,
-                method,
-            )
+            within = interval_of(found, min(2 * level, 0.99), draws, method)
         if found:
             error, t, df = widest(found.accounts, level)
             delta = found.value

@@ -85,12 +85,7 @@ def _score_shard(
                         field=field,
                         **where,
                     )
-        unit = unit_row(
-            card,
-            gold,
-            number,
-            options,
-        )
+        unit = unit_row(card, gold, number, options)
         rows.append(unit)
         if keep_cards:
             if unit["protocol"]:
@@ -133,12 +128,7 @@ def score(
     override = read_override(files.get("override_gate"), problems)
     tasks = shards(path, math.ceil(path.stat().st_size / SHARD_BYTES))
     frames, lines = [], 0
-    score_shard = partial(
-        _score_shard,
-        files,
-        options,
-        keep_cards,
-    )
+    score_shard = partial(_score_shard, files, options, keep_cards)
     for frame, shard_problems, n_lines in workers.map(score_shard, tasks):
         problems.merge(shard_problems, lines)
         if len(frame):
@@ -154,14 +144,7 @@ def score(
     rows = pd.concat(frames, ignore_index=True)
     repeated = rows[rows["text_id"].duplicated(keep=False)]
     ids = zip(repeated["line"].tolist(), repeated["text_id"])
-    [
-        *unique_records(
-            ids,
-            str,
-            file,
-            "row with this text_id",
-        )
-    ]
+    [*unique_records(ids, str, file, "row with this text_id")]
     problems.raise_if_failed()
     rows = rows.drop_duplicates("text_id")
     if aside is not None and keep_cards:
@@ -171,13 +154,7 @@ def score(
     # the numbers of the override gate are of the run: they stand in its first row
     for name, value in override.items():
         units[name] = value * (units.index == 0)
-    _warn_of_gaps(
-        files,
-        options,
-        units,
-        gold,
-        problems,
-    )
+    _warn_of_gaps(files, options, units, gold, problems)
     return units
 
 
