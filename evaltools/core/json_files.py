@@ -113,12 +113,7 @@ def _plain_record(model: type[T], line: bytes) -> T | None:
 
     Without its doubled keys a text has fewer colons, unless some are escaped.
     """
-    with suppress(
-        msgspec.MsgspecError,
-        UnicodeError,
-        RecursionError,
-        ValidationError,
-    ):
+    with suppress(msgspec.MsgspecError, UnicodeError, RecursionError, ValidationError):
         value = msgspec.json.decode(line)
         n_colons = msgspec.json.encode(value).count(b":")
         if n_colons == line.count(b":") and b"\\u003" not in line:

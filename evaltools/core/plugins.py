@@ -152,14 +152,7 @@ def with_metrics(suite: Suite, path: Path) -> Suite:
         if make_columns is None:
             return found
         scored = found if isinstance(found, Scored) else Scored(found)
-        return scored._replace(
-            units=_with_columns(
-                scored.units,
-                make_columns,
-                suite,
-                path,
-            )
-        )
+        return scored._replace(units=_with_columns(scored.units, make_columns, suite, path))
 
     return replace(
         suite,

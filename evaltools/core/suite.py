@@ -266,13 +266,7 @@ def jsonl_suite(
     'labels'
     """
     table, names = tuple(metrics), tuple(headline)
-    _require_sense(
-        name,
-        record,
-        unit,
-        table,
-        names,
-    )
+    _require_sense(name, record, unit, table, names)
     fields = {"input": "FILE", **fields}
     return Suite(
         name=name,
@@ -280,12 +274,7 @@ def jsonl_suite(
         unit=unit,
         options=options,
         locate=_locate,
-        score=partial(
-            _score,
-            record,
-            unit,
-            columns,
-        ),
+        score=partial(_score, record, unit, columns),
         metrics=lambda opts: table,
         headline=lambda opts, blocked: names,
         **fields,
@@ -342,23 +331,13 @@ def _score(
 
     records = read_jsonl(file, record)
     what = f"record of this {unit}"
-    for line, entry in unique_records(
-        records,
-        name_of,
-        file,
-        what,
-    ):
+    for line, entry in unique_records(records, name_of, file, what):
         uid = name_of(entry)
         try:
             sums = dict(columns(entry, *arguments))
         except Exception as e:  # noqa: BLE001 - the user's own code may raise anything
             error = f"columns(record): {type(e).__name__}: {e}"
-            file.error(
-                "bad-columns",
-                error,
-                line=line,
-                id=uid,
-            )
+            file.error("bad-columns", error, line=line, id=uid)
             continue
         fields = entry.model_dump().items()
         plain = {name: value for name, value in fields if isinstance(value, str | int | float)}

@@ -124,13 +124,7 @@ def read_table(
             required[name] = info.description
     key = next(iter(required), "")
     for line, values in table_rows(file, required, column_of):
-        record = fitted(
-            model,
-            values,
-            file.error,
-            line=line,
-            id=values.get(key) or "",
-        )
+        record = fitted(model, values, file.error, line=line, id=values.get(key) or "")
         if record is not None:
             yield line, record
 
@@ -286,11 +280,6 @@ def written_list(text: str) -> list[str | None] | None:
     if text.lstrip().startswith("["):
         with suppress(ValidationError):
             return TEXTS.validate_json(text)
-        with suppress(
-            ValueError,
-            SyntaxError,
-            MemoryError,
-            RecursionError,
-        ):
+        with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
             return TEXTS.validate_python(literal_eval(text.strip()))
     return None

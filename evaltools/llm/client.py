@@ -173,12 +173,7 @@ class Client:
         """
         key = request_hash(self.base_url, request)
         if key not in self._asked:
-            work = self._answer(
-                request,
-                model,
-                Call(request=key),
-                send,
-            )
+            work = self._answer(request, model, Call(request=key), send)
             self._asked[key] = asyncio.ensure_future(work)
         return await self._asked[key]
 
@@ -369,12 +364,7 @@ class Client:
             raise CallFailed(sentence, retry=True) from None
         except openai.APIStatusError as error:
             headers = error.response.headers
-            raise failure_of_status(
-                error.status_code,
-                error.code,
-                error.param,
-                headers,
-            ) from None
+            raise failure_of_status(error.status_code, error.code, error.param, headers) from None
         except ReplyTooLarge as error:
             raise CallFailed(str(error)) from None
 

@@ -326,13 +326,7 @@ def failure_of_status(
     if reason:
         return CallFailed(f"{sentence}: {reason}", status, lasting=True)
     retry = status in PASSING or status >= 500
-    return CallFailed(
-        sentence,
-        status,
-        retry,
-        wait,
-        param=param or "",
-    )
+    return CallFailed(sentence, status, retry, wait, param=param or "")
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
@@ -367,14 +361,7 @@ Count = Annotated[int | None, BeforeValidator(_count)]
 class Completion(BaseModel):
     """What is used of the body of a reply to a chat request; a number of tokens is None where it is not said."""
 
-    text: str = Field(
-        validation_alias=AliasPath(
-            "choices",
-            0,
-            "message",
-            "content",
-        )
-    )
+    text: str = Field(validation_alias=AliasPath("choices", 0, "message", "content"))
     model: Name = ""
     finish_reason: Name = Field("", validation_alias=AliasPath("choices", 0, "finish_reason"))
     tokens_in: Count = Field(None, validation_alias=AliasPath("usage", "prompt_tokens"))

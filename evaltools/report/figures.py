@@ -150,12 +150,7 @@ def forest(
                 from_middle = index - (len(conditions) - 1) / 2
                 places = of["label"].map(labels.index) + 0.72 * from_middle / len(conditions)
                 colour = PALETTE[index % len(PALETTE)]
-                ax.hlines(
-                    places,
-                    of["ci_low"],
-                    of["ci_high"],
-                    colour,
-                )
+                ax.hlines(places, of["ci_low"], of["ci_high"], colour)
                 ax.scatter(
                     of["value"],
                     places,

@@ -63,18 +63,7 @@ def metric_table(shown: Result, *names: str) -> HtmlTable:
     rows = with_axes(rows, shown.metrics, differences=bool(shown.candidates))
     rows.sort(key=lambda row: groups.index(row["group"]))
     heads = _heads(shown, frame)
-    pieces = (
-        [
-            macros().strips(
-                heads,
-                rows,
-                caption,
-                is_whole,
-            )
-        ]
-        if rows
-        else []
-    )
+    pieces = [macros().strips(heads, rows, caption, is_whole)] if rows else []
     if blocked:
         titles = listed(map(shown.title, blocked))
         pieces.append(words(say("Cannot be measured here: {names}", names=titles)))

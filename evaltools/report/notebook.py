@@ -125,12 +125,7 @@ def run(job: ReportJob) -> Path:
     nb, failure = execute(job)
     tidy(nb)
     if failure:
-        _write(
-            job.folder,
-            nb,
-            {"failed": True},
-            {},
-        )
+        _write(job.folder, nb, {"failed": True}, {})
         last_line = failure.strip().splitlines()[-1]
         raise WorkFailed(f"{last_line} (see {job.folder / NOTEBOOK})")
     contents: dict[str, bytes] = {}

@@ -158,12 +158,7 @@ class Run(Result):
 
     def unit_values(self, metric: str) -> pd.Series:
         """The metric of each unit alone, by the unit's name; nan where the unit has none."""
-        return unit_values(
-            self.data,
-            self.metrics,
-            self.suite.unit,
-            self.metric(metric).name,
-        )
+        return unit_values(self.data, self.metrics, self.suite.unit, self.metric(metric).name)
 
     def where(
         self,
@@ -284,12 +279,7 @@ class Run(Result):
         >>> len(run.samples("has_gold and n_gold_tuples > 1", n=5).frame)
         5
         """
-        return samples_of_run(
-            self,
-            which,
-            n,
-            caption,
-        )
+        return samples_of_run(self, which, n, caption)
 
     def _repr_html_(self) -> str:
         return in_cell(run_screen(self).html)
@@ -339,12 +329,7 @@ def pass_at_k(
     trials, unit = run.data, run.suite.unit
     name = run.metric(metric or run.headline[0]).name
     each_alone = trials.assign(row=range(len(trials)))
-    values = unit_values(
-        each_alone,
-        run.metrics,
-        "row",
-        name,
-    ).to_numpy()
+    values = unit_values(each_alone, run.metrics, "row", name).to_numpy()
     if not pd.Series(values).dropna().isin([0, 1]).all():
         raise UsageError("pass@k needs a metric whose trials are 0 or 1")
     sample = list({unit: "", "item" if "item" in trials else unit: ""})
@@ -355,16 +340,7 @@ def pass_at_k(
             f"pass@k: expected k from 1 to the number of trials of a sample, got {k!r}"
         )
     units = units[units["n"] >= k]
-    units = units.assign(
-        passed=1
-        - hypergeom.pmf(
-            0,
-            units["n"],
-            units["right"],
-            k,
-        ),
-        one=1,
-    )
+    units = units.assign(passed=1 - hypergeom.pmf(0, units["n"], units["right"], k), one=1)
     passed = Metric(
         name=f"pass@{k}",
         numerator="passed",
@@ -373,16 +349,7 @@ def pass_at_k(
         bounds=(0, 1),
         proportion=k == 1 and bool((units["n"] == 1).all()),
     )
-    return (
-        estimate(
-            units,
-            [passed],
-            unit,
-            run.resampling,
-        )
-        .iloc[0]
-        .rename(passed.name)
-    )
+    return estimate(units, [passed], unit, run.resampling).iloc[0].rename(passed.name)
 
 
 def make_run(
@@ -398,12 +365,7 @@ def make_run(
     """
     try:
         estimates = from_public(
-            estimate(
-                data,
-                suite.metrics(options),
-                suite.unit,
-                manifest.resampling,
-            )
+            estimate(data, suite.metrics(options), suite.unit, manifest.resampling)
         )
     except (KeyError, ValueError) as e:
         where = suite.metrics_file or f"the suite {suite.name!r}"

@@ -224,12 +224,7 @@ def sample_view(shown: Run | Study) -> SampleView:
         data = _by_sample(run.data, unit)
         units = units.drop_duplicates(sample)
         for column, name in zip(titles, shown.headline):
-            values = unit_values(
-                data,
-                run.metrics,
-                unit,
-                name,
-            )
+            values = unit_values(data, run.metrics, unit, name)
             units = units.assign(**{column: units[sample].map(values)})
         if not shown.primary:
             return units

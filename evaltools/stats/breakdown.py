@@ -97,12 +97,7 @@ def breakdown(
     frames = []
     for part in part_names or ["(none)"]:
         of_part = units[parts == part]
-        rows = estimate(
-            of_part,
-            metrics,
-            unit,
-            resampling,
-        )
+        rows = estimate(of_part, metrics, unit, resampling)
         rows.insert(0, "part", part)
         rows.insert(1, "n", of_part[unit].nunique())
         frames.append(rows)
@@ -137,14 +132,7 @@ def compare_parts(
             for runs in (baseline, candidate)
         )
         with suppress(NothingPaired):
-            rows = compare(
-                a,
-                b,
-                metrics,
-                unit,
-                resampling,
-                names=conditions,
-            ).table
+            rows = compare(a, b, metrics, unit, resampling, names=conditions).table
             rows.insert(0, "part", part)
             rows.insert(1, "n", rows["n_units"])
             frames.append(rows[rows["metric"].isin(names)])

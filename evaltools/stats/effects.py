@@ -182,23 +182,8 @@ class Effect:
         a, b = self.a, self.b
         if a and self.by_seed:
             both = a.takes_part | b.takes_part
-            return [
-                seed_part(
-                    b.values - a.values,
-                    b.errors - a.errors,
-                    a.present,
-                    both,
-                )
-            ]
-        return [
-            seed_part(
-                s.values,
-                s.errors,
-                s.present,
-                s.takes_part,
-            )
-            for s in self.sides
-        ]
+            return [seed_part(b.values - a.values, b.errors - a.errors, a.present, both)]
+        return [seed_part(s.values, s.errors, s.present, s.takes_part) for s in self.sides]
 
     @property
     def accounts(self) -> list[Account]:

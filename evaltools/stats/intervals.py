@@ -164,12 +164,7 @@ def _of_difference(
         return found
     span = (e.limits[1] - e.limits[0]) / 2
     return _within(
-        gains_and_losses(
-            e.differences,
-            e.shares,
-            span,
-            alpha,
-        ),
+        gains_and_losses(e.differences, e.shares, span, alpha),
         e.limits,
         "mover",
     )
@@ -218,12 +213,7 @@ def score_sum(
     not drawn the bound is that of `none_seen`.
     """
     bounds = []
-    for value, error, share, ends in zip(
-        values,
-        errors.T,
-        shares.T,
-        limits.T,
-    ):
+    for value, error, share, ends in zip(values, errors.T, shares.T, limits.T):
         n = effective_units(share)
         variance = sample_variance(error, n) if n > 1 and varies(error, value) else 0.0
         low, high = score_t(
@@ -239,12 +229,7 @@ def score_sum(
             high = ends[1] * none_seen(n, alpha)
         bounds.append((low, high))
     low, high = np.array(bounds).T
-    below, above = mover(
-        weights,
-        values - low,
-        high - values,
-        errors,
-    )
+    below, above = mover(weights, values - low, high - values, errors)
     value = float(values @ weights)
     return value - below, value + above
 
@@ -310,14 +295,7 @@ def estimate(
            name  value    ci_low  ci_high ci_method
     0  accuracy   0.75  0.599457  0.86546     mid-p
     """
-    return public_frame(
-        aggregate(
-            {"": units},
-            table,
-            unit,
-            resampling or Resampling(),
-        )
-    )
+    return public_frame(aggregate({"": units}, table, unit, resampling or Resampling()))
 
 
 def aggregate(
@@ -358,12 +336,7 @@ def aggregate(
         draws = draws_of([effect for _, effect in measured], resampling)
         for cells, effect in measured:
             drawn = draws.get(effect)
-            interval = interval_of(
-                effect,
-                resampling.level,
-                drawn,
-                resampling.method,
-            )
+            interval = interval_of(effect, resampling.level, drawn, resampling.method)
             claim = effect.claim if effect and interval.method != "none" else ""
             rows.append(_row(cells, interval) | {"claim": claim})
     return complete(pd.DataFrame(rows), condition)

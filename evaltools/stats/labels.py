@@ -133,12 +133,4 @@ def _read(
     def key_of(row: dict[str, Any]) -> tuple[str, ...]:
         return row["case_id"], row["metric"], row.get("rater", "")
 
-    return [
-        row
-        for _, row in unique_records(
-            with_value,
-            key_of,
-            file,
-            value,
-        )
-    ]
+    return [row for _, row in unique_records(with_value, key_of, file, value)]

@@ -37,21 +37,11 @@ def check_suite(name: str) -> click.Command:
                 options,
                 problems,
             )
-            score_units(
-                suite,
-                source,
-                problems,
-                Workers(),
-            )
+            score_units(suite, source, problems, Workers())
 
     options = suite_options(suite.options, suite.options.free())
     text = f"Inputs of {suite.title}: list every problem."
-    return _check_command(
-        suite.name,
-        text,
-        check_file,
-        options,
-    )
+    return _check_command(suite.name, text, check_file, options)
 
 
 def _check_command(

@@ -92,15 +92,7 @@ def gate(
         refuse_input(junit, [path for path in (result, baseline) if path is not None])
     content = read(result)
     bounds = [(">=", *bound) for bound in minima] + [("<=", *bound) for bound in maxima]
-    rows = [
-        _bound(
-            result,
-            content,
-            use,
-            *bound,
-        )
-        for bound in bounds
-    ]
+    rows = [_bound(result, content, use, *bound) for bound in bounds]
     if baseline is not None:
         rows += _against_baseline(result, baseline, margin)
     if strict or not rows:

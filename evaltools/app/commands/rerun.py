@@ -69,15 +69,7 @@ def rerun(
         if result.resolve() == file.parent.resolve():
             raise UsageError(f"{target} holds the results to compare with; give another folder")
         settings["out"] = target
-        runs = [
-            _make_again(
-                file,
-                recorded,
-                member,
-                settings,
-            )
-            for member in members
-        ]
+        runs = [_make_again(file, recorded, member, settings) for member in members]
         if recorded.kind == "aggregate":
             study(
                 runs,

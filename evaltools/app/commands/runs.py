@@ -79,12 +79,7 @@ def score_suite(name: str) -> click.Command:
 
 def report_suite(name: str) -> click.Command:
     """The command that reports runs of a suite."""
-    return _command(
-        name,
-        "Report",
-        batch.report,
-        paper_option,
-    )
+    return _command(name, "Report", batch.report, paper_option)
 
 
 @click.group(cls=LazyGroup, load=score_suite)

@@ -57,12 +57,7 @@ def scorecards(
     from .score import write_scorecards
 
     problems = Problems(on_error)
-    n = write_scorecards(
-        resolve(str(outputs)),
-        resolve(str(gold)),
-        target,
-        problems,
-    )
+    n = write_scorecards(resolve(str(outputs)), resolve(str(gold)), target, problems)
     problems.tell(quiet)
     if not quiet:
         echo(f"{n} scorecards -> {target}")
@@ -140,12 +135,7 @@ def run_cr(
     if report:
         arguments = [str(result.folder) for result in results]
         arguments += ["--n-resamples", str(n_resamples)]
-        status = _report(
-            ctx,
-            arguments,
-            out,
-            quiet,
-        )
+        status = _report(ctx, arguments, out, quiet)
     if the_plan.config.is_example:
         echo("the replies are of a stand-in by rules, no model: the numbers show the way, no more")
     all_failed = _summarize(results, out)

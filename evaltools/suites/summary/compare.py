@@ -103,12 +103,7 @@ def compare(
     and clauses count.
     """
     known = _known(tuple(sources))
-    result = Comparison(
-        {},
-        {},
-        [],
-        [],
-    )
+    result = Comparison({}, {}, [], [])
     facts = [fact for fact in value_facts(summary) if not fact.entity.support_only]
     if relations:
         facts += [fact for fact in clause_facts(summary) if not has_figure(fact.entity.text)]
@@ -127,12 +122,7 @@ def compare(
         elif key in in_other_words:
             result.supported[key] = as_json(fact.entity) | in_other_words[key]
         elif is_value and key not in result.supported and key not in result.unsupported:
-            _add_absent(
-                fact,
-                summary.raw,
-                known,
-                result,
-            )
+            _add_absent(fact, summary.raw, known, result)
     return result
 
 

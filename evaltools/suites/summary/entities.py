@@ -133,12 +133,7 @@ def read_text(rules: Rules, raw: str) -> ReadText:
     """A composed text with its values. A context often stands in several cases."""
     entities = extractor(rules).entities(raw)
     figures = [*bare_figures(raw, entities)]
-    return ReadText(
-        raw,
-        normalise(raw, rules.fold),
-        entities,
-        figures,
-    )
+    return ReadText(raw, normalise(raw, rules.fold), entities, figures)
 
 
 def by_key(entities: Iterable[Entity]) -> Mapping[str, Entity]:

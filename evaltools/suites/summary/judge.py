@@ -190,12 +190,7 @@ def decide(
         yes_is_good = FOLLOWUP_TAG in question.tags
     good = reply.score if yes_is_good else 1 - reply.score
     how = (options.judge_mode, options.judge_confidence, question.measured)
-    score, decided_by = combine(
-        question.score,
-        good,
-        reply.confidence,
-        *how,
-    )
+    score, decided_by = combine(question.score, good, reply.confidence, *how)
     judge |= {"reason": reply.reason, "virtual_tags": list(dict.fromkeys(reply.tags))}
     judge["model"] = answer.call.model
     return columns | {
@@ -225,12 +220,7 @@ def judge_cases(
     folder = Path(options.judge_cache) if options.judge_cache else None
 
     async def answers() -> list[Answer]:
-        client = Client(
-            options.judge_base_url,
-            folder,
-            problems,
-            keys=KEY_VARIABLES,
-        )
+        client = Client(options.judge_base_url, folder, problems, keys=KEY_VARIABLES)
         with bar(len(asked), "judge", quiet) as step:
 
             async def ask(body: dict[str, Any], key: str) -> Answer:
@@ -268,15 +258,7 @@ def judge_units(
     judged = units.set_index("case_id", drop=False)
     models: Counter[str] = Counter()
     asked = [*questions(units)]
-    for question, decision in zip(
-        asked,
-        judge_cases(
-            asked,
-            options,
-            problems,
-            quiet,
-        ),
-    ):
+    for question, decision in zip(asked, judge_cases(asked, options, problems, quiet)):
         row, metric = question.case_id, question.metric
         if decision.get("_decided_by") == "llm" and metric == "summary_accuracy":
             judged.at[row, "any_unsupported"] &= decision[""] < 1

@@ -187,12 +187,7 @@ class QuantityReader:
             self._bare.append(number)
             return end
         self._lend(unit, number, begin)
-        self._add(
-            unit,
-            number.value,
-            begin,
-            end,
-        )
+        self._add(unit, number.value, begin, end)
         return end
 
     def hangul(self, match: re.Match[str]) -> int:
@@ -322,12 +317,7 @@ class QuantityReader:
             joint = _JOINT.fullmatch(self.text, plain.end, end)
             if not joint or ("," in joint[0] and plain.value > 10 * number.value):
                 break
-            self._add(
-                unit,
-                _in_scale_of(number, plain),
-                plain.start,
-                plain.end,
-            )
+            self._add(unit, _in_scale_of(number, plain), plain.start, plain.end)
             end = plain.start
         self._bare.clear()
 

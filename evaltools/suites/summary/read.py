@@ -45,12 +45,7 @@ def read_cases(file: File) -> Iterator[tuple[int, Case]]:
         cases = _json_cases(file)
     else:
         cases = read_table(file, Case, field_of)
-    for line, case in unique_records(
-        cases,
-        lambda case: case.id,
-        file,
-        "case of this id",
-    ):
+    for line, case in unique_records(cases, lambda case: case.id, file, "case of this id"):
         intent = case.metadata.summary_intent
         if intent not in (None, INTENT):
             message = f"{intent!r} is not {INTENT}; the case is scored the same way"

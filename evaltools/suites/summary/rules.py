@@ -313,12 +313,7 @@ PHRASES = {
 @cache
 def compiled(rules: Rules, sources: tuple[str, ...]) -> Compiled:
     """Phrases of a rule set, ready to search with; ValueError for one that is not well formed."""
-    return compile_phrases(
-        sources,
-        rules.match,
-        rules.particles,
-        rules.alternatives,
-    )
+    return compile_phrases(sources, rules.match, rules.particles, rules.alternatives)
 
 
 def normal_tag(tag: str) -> str:

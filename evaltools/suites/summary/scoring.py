@@ -99,12 +99,7 @@ def score(
     expected = in_force.expected_tags(names, None)
     if isinstance(contexts, str):
         contexts = [contexts]
-    return score_case(
-        composed(summary or ""),
-        [*map(composed, contexts)],
-        expected,
-        in_force,
-    )
+    return score_case(composed(summary or ""), [*map(composed, contexts)], expected, in_force)
 
 
 def score_case(
@@ -121,24 +116,9 @@ def score_case(
     sources = [read_text(rules, context) for context in contexts]
     blank = not summary.norm.strip()
     return {
-        "summary_accuracy": _accuracy(
-            blank,
-            summary,
-            sources,
-            rules,
-        ),
-        "summary_risk_coverage": _risk_coverage(
-            tags or (),
-            summary,
-            sources,
-            rules,
-        ),
-        "summary_non_definitive": _non_definitive(
-            blank,
-            summary,
-            sources,
-            rules,
-        ),
+        "summary_accuracy": _accuracy(blank, summary, sources, rules),
+        "summary_risk_coverage": _risk_coverage(tags or (), summary, sources, rules),
+        "summary_non_definitive": _non_definitive(blank, summary, sources, rules),
         "summary_needs_followup": _needs_followup(
             blank,
             tags,
@@ -197,12 +177,7 @@ def _accuracy(
             {"reason": "empty summary"},
         )
     in_other_words = weakly_said(summary, sources, rules)
-    comparison = compare(
-        summary,
-        sources,
-        in_other_words,
-        relations=rules.fold,
-    )
+    comparison = compare(summary, sources, in_other_words, relations=rules.fold)
     unread = unread_figures(summary, sources)
     supported, unsupported = [*comparison.supported.values()], [*comparison.unsupported.values()]
     read: dict[str, Any] = {"read": "partly read" if unread else "read"}
@@ -279,12 +254,7 @@ def _risk_coverage(
     more: dict[str, Any] = {"unknown_tags": [tag for tag in tags if tag not in rules.known_tags]}
     covered, missing, due, look = {}, {}, {}, []
     for tag in known:
-        matches, place = find_tag(
-            tag,
-            summary,
-            sources,
-            rules,
-        )
+        matches, place = find_tag(tag, summary, sources, rules)
         if matches.standing:
             covered[tag] = matches.standing
         else:
@@ -315,15 +285,7 @@ def _non_definitive(
     """1 unless a definitive phrase stands that nothing takes back (seed 5.3)."""
     if blank:
         return _not_measured(1.0, "empty summary")
-    found = [
-        promises(
-            named,
-            summary,
-            sources,
-            rules,
-        )
-        for named in rules.definitive
-    ]
+    found = [promises(named, summary, sources, rules) for named in rules.definitive]
     definitive = sorted((phrase for of in found for phrase in of.standing), key=_place)
     let_off = sorted((phrase for of in found for phrase in of.let_off), key=_place)
     return _ratio(
@@ -352,12 +314,7 @@ def _needs_followup(
     """
     expected = FOLLOWUP_TAG in (tags or ())
     if expected:
-        found, _ = find_tag(
-            FOLLOWUP_TAG,
-            summary,
-            sources,
-            rules,
-        )
+        found, _ = find_tag(FOLLOWUP_TAG, summary, sources, rules)
     else:
         found = find_matches(rules.sure, summary, rules)
     evidence = {"phrases": found.standing, "let_off": found.let_off}

@@ -112,12 +112,7 @@ def with_states(units: pd.DataFrame) -> pd.DataFrame:
                 passed=p,
                 decided_by=by,
             )
-            for evidence, m, p, by in zip(
-                units[f"{metric}_evidence"],
-                measured,
-                passed,
-                decided_by,
-            )
+            for evidence, m, p, by in zip(units[f"{metric}_evidence"], measured, passed, decided_by)
         ]
     cases = [worst(states) for states in zip(*columns.values())]
     return units.assign(**columns, state=cases)

@@ -86,12 +86,7 @@ def score(
     """
     file = File(source.files["cases"], problems)
     cases = list(read_cases(file))
-    units = score_cases(
-        cases,
-        options,
-        file.warn,
-        workers,
-    )
+    units = score_cases(cases, options, file.warn, workers)
     answered_by: dict[str, int] = {}
     if options.judge == "hybrid":
         from .judge import judge_units
@@ -100,12 +95,7 @@ def score(
         if options.judge_cache is None and aside is not None:
             cache = aside.parents[1] / "judge-cache"  # beside the results, which they outlive
             options = options.model_copy(update={"judge_cache": str(cache)})
-        units, answered_by = judge_units(
-            units,
-            options,
-            problems,
-            not workers.label,
-        )
+        units, answered_by = judge_units(units, options, problems, not workers.label)
     return Scored(finish(units, rules_in_force(options)), {"answered_by": answered_by})
 
 

@@ -193,12 +193,7 @@ def read_number(text: str, start: int) -> Number | None:
     if first is None or lead is None:
         return None
     end = first.end()
-    best = Number(
-        lead,
-        start,
-        end,
-        lead,
-    )
+    best = Number(lead, start, end, lead)
     reading = _Sum(lead)
     while (part := _PART.match(text, end)) and end - start < LONGEST:
         if part["digits"]:

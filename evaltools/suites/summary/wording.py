@@ -262,13 +262,6 @@ def _clauses(read: ReadText, matches: Sequence[Place]) -> list[Clause]:
         figures = {entity.key for entity in within if entity.base}
         words = syllable_pairs(normalise(text)) | figures
         place = worded[0] if worded else {"text": text, "at": [start, end]}
-        clauses.append(
-            Clause(
-                place,
-                text,
-                bool(worded),
-                words,
-            )
-        )
+        clauses.append(Clause(place, text, bool(worded), words))
         start = end
     return clauses

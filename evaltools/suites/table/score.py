@@ -92,12 +92,7 @@ def _survey(path: Path, state: tuple[int, int, int]) -> Survey:
     rows["run"] = pd.Categorical.from_codes(codes, runs)
     default: Better = "none" if has_directions else "higher"
     metrics = _metrics(rows, default, file)
-    return Survey(
-        runs,
-        rows,
-        metrics,
-        file.problems,
-    )
+    return Survey(runs, rows, metrics, file.problems)
 
 
 def _run_name(

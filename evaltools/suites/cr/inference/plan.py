@@ -144,15 +144,7 @@ def plan(
     if config.memory.file is not None:
         content["memory"] = content_hash(config.memory.file)
     runs = _runs(config, content)
-    return Plan(
-        config,
-        texts,
-        refs,
-        prompts,
-        episodes,
-        content,
-        runs,
-    )
+    return Plan(config, texts, refs, prompts, episodes, content, runs)
 
 
 def _prompts(refs: tuple[str, ...]) -> dict[str, str]:
@@ -186,14 +178,7 @@ def _runs(config: Config, content: Mapping[str, Any]) -> list[PlannedRun]:
                 **content,
             }
             name = f"{run_id}__seed{seed}_proposed"
-            runs.append(
-                PlannedRun(
-                    condition,
-                    seed,
-                    name,
-                    policy_hash(identity),
-                )
-            )
+            runs.append(PlannedRun(condition, seed, name, policy_hash(identity)))
     return runs
 
 

@@ -146,12 +146,7 @@ def merge(
     merged: dict[Any, Candidate] = {}
     for lens, reply in replies.items():
         for triplet in reply.triplets:
-            found = _candidate(
-                lens,
-                triplet,
-                text,
-                refs,
-            )
+            found = _candidate(lens, triplet, text, refs)
             if found is None:
                 why = "neither a ref nor a term of the text"
                 refused.append({"actor": lens, "what": triplet.aspect_term, "why": why})
@@ -218,27 +213,13 @@ def conflicts(candidates: Sequence[Candidate]) -> list[Conflict]:
     for (ref, term), group in same_aspect.items():
         if len({c.polarity for c in group}) > 1:
             kind = "ref_polarity_mismatch" if ref else "term_polarity_mismatch"
-            flagged.append(
-                Conflict(
-                    kind,
-                    ref,
-                    term,
-                    _ids(group),
-                )
-            )
+            flagged.append(Conflict(kind, ref, term, _ids(group)))
     with_attribute = [c for c in candidates if "#" in c.aspect_ref]
     same_attribute = grouped(with_attribute, lambda c: (c.aspect_ref.partition("#")[2], c.polarity))
     for group in same_attribute.values():
         whole = [c for c in group if c.aspect_ref.partition("#")[0] == RULES["upper"]]
         if whole and len(whole) < len(group):
-            flagged.append(
-                Conflict(
-                    GRANULARITY,
-                    whole[0].aspect_ref,
-                    "",
-                    _ids(group),
-                )
-            )
+            flagged.append(Conflict(GRANULARITY, whole[0].aspect_ref, "", _ids(group)))
     return flagged
 
 
@@ -278,14 +259,7 @@ def votes(
             for target in action.target_tuple_ids:
                 if is_whole and target in silent:
                     silent.remove(target)
-                    ballots[target].append(
-                        Vote(
-                            actor,
-                            kind,
-                            action.reason_code,
-                            action.polarity,
-                        )
-                    )
+                    ballots[target].append(Vote(actor, kind, action.reason_code, action.polarity))
                 else:
                     what = f"{action.action_type} {target} {action.reason_code}"[:80]
                     refused.append({"actor": actor, "what": what, "why": NOT_ASKED_FOR})
@@ -321,12 +295,7 @@ def _decision(cast: Sequence[Vote], granular: bool) -> Vote:
             if by_action[action].reason in reasons:
                 return replace(by_action[action], actor=ARBITER)
     reason = "REDUNDANT_REF_UNCERTAIN" if granular else "POLARITY_UNCERTAIN"
-    return Vote(
-        ARBITER,
-        "FLAG",
-        reason,
-        settled=False,
-    )
+    return Vote(ARBITER, "FLAG", reason, settled=False)
 
 
 def applied(candidates: Sequence[Candidate], decisions: Mapping[str, Vote]) -> list[Candidate]:

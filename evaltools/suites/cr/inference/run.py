@@ -87,14 +87,7 @@ def run(
     try:
         with FileLock(owner.with_suffix(".lock"), timeout=0):
             owner.write_text(str(os.getpid()))
-            return in_background(
-                _run_all(
-                    plan,
-                    client,
-                    out,
-                    quiet,
-                )
-            )
+            return in_background(_run_all(plan, client, out, quiet))
     except Timeout:
         pid = owner.read_text() if owner.is_file() else "unknown"
         raise UsageError(f"{config.run_id} is being run in {out} by process {pid}") from None
@@ -107,12 +100,7 @@ def _require_ours(
 ) -> None:
     """UsageError where the folder of a run holds what this config did not make."""
     stored = None
-    with suppress(
-        OSError,
-        ValueError,
-        LookupError,
-        TypeError,
-    ):  # no run, or a damaged one
+    with suppress(OSError, ValueError, LookupError, TypeError):  # no run, or a damaged one
         stored = json.loads((folder / MANIFEST).read_bytes())["config_hash"]
     # not even --fresh replaces what is not of ours
     require_replaceable(folder, SUITE.runner if stored else ())
@@ -133,26 +121,12 @@ async def _run_all(
     async with client:
         with bar(len(plan.texts) * len(plan.runs), "samples", quiet) as step:
             for planned in plan.runs:
-                samples, episodes = await _run_one(
-                    plan,
-                    client,
-                    planned,
-                    step,
-                )
+                samples, episodes = await _run_one(plan, client, planned, step)
                 if client.stopped:
                     message = f"{client.stopped}; what was answered is kept in {client.cache}"
                     raise WorkFailed(f"{message}: the same command goes on there")
                 folder = out / "results" / planned.name
-                results.append(
-                    write_run(
-                        plan,
-                        planned,
-                        folder,
-                        samples,
-                        episodes,
-                        counted,
-                    )
-                )
+                results.append(write_run(plan, planned, folder, samples, episodes, counted))
     # some servers cut a context that is too long in silence: the tokens they count show it
     fewest = min(map(len, plan.prompts.values())) / (4 * LETTERS_PER_TOKEN)
     n_cut = sum(0 < (call.tokens_in or 0) < fewest for call in client.calls)
@@ -170,15 +144,7 @@ async def _run_one(
 ) -> tuple[list[SampleRun], list[Episode]]:
     """The work on every sample, in their order, and the episodes learnt."""
     episodes = list(plan.episodes) if planned.condition in USE_MEMORY else []
-    samples = [
-        SampleRun(
-            plan,
-            client,
-            planned,
-            text,
-        )
-        for text in plan.texts
-    ]
+    samples = [SampleRun(plan, client, planned, text) for text in plan.texts]
 
     async def work_on(sample: SampleRun) -> None:
         await sample.work(episodes)
