@@ -100,12 +100,27 @@ def report(batch: Batch, paths: Sequence[str]) -> None:
     """Score every run, and plan its report, or one report of all where the suite sees its runs together."""
     suite, name = batch.suite, batch.options["name"]
     is_study = suite.together and len(paths) > 1  # --name names the report then
-    found = _find(batch, paths, None if is_study else name, stored=suite.together)
+    found = _find(
+        batch,
+        paths,
+        None if is_study else name,
+        stored=suite.together,
+    )
     runs = _score(batch, found)
     if is_study and len(runs) > 1:
-        _report_study(batch, suite.notebook, runs, baseline=runs[0].name)
+        _report_study(
+            batch,
+            suite.notebook,
+            runs,
+            baseline=runs[0].name,
+        )
     elif len(runs) > 1 and suite.runs is not None:
-        _report_study(batch, suite.study_notebook, runs, primary=batch.options.get("primary"))
+        _report_study(
+            batch,
+            suite.study_notebook,
+            runs,
+            primary=batch.options.get("primary"),
+        )
     else:
         _show(batch, runs)
         for one in runs:
@@ -139,7 +154,12 @@ def report_seeds(
     scored = _score(batch, found)
     if not batch.lost:
         scored.sort(key=lambda one: natural(one.path))
-        _report_study(batch, batch.suite.study_notebook, scored, **declared)
+        _report_study(
+            batch,
+            batch.suite.study_notebook,
+            scored,
+            **declared,
+        )
 
 
 def end(batch: Batch) -> int:
@@ -286,7 +306,12 @@ def _runs_at(
         run = load(folder)
         if run.suite.name != suite.name:
             raise UsageError(f"{path} holds a result of {run.suite.name}, not of {suite.name}")
-        yield Input(safe_name(run.name), path, folder, is_scored=True)
+        yield Input(
+            safe_name(run.name),
+            path,
+            folder,
+            is_scored=True,
+        )
     if folders:
         return
     problems = Problems(batch.options["on_error"])  # noted again when a run is scored

@@ -92,7 +92,12 @@ class MainGroup(LazyGroup):
         **options: Any,
     ) -> click.Context:
         with _messages():
-            return super().make_context(info_name, args, *more, **options)
+            return super().make_context(
+                info_name,
+                args,
+                *more,
+                **options,
+            )
 
     def invoke(self, ctx: click.Context) -> Any:
         with _messages():

@@ -75,7 +75,14 @@ def share_check(
             of=f"{of:,.0f}",
             **values,
         )
-        yield Check(code, level, message, int(n), int(of), blocks)
+        yield Check(
+            code,
+            level,
+            message,
+            int(n),
+            int(of),
+            blocks,
+        )
 
 
 def check_lines(checks: Iterable[Check]) -> list[str]:
@@ -224,7 +231,13 @@ def duplicate_texts(
     texts = texts[texts.astype(str).str.strip() != ""]
     text = "{n} samples share a text, so they are not independent: the true intervals are wider."
     n_doubled = texts.duplicated(keep=False).sum()
-    yield from share_check("duplicate-texts", "warning", text, n_doubled, len(texts))
+    yield from share_check(
+        "duplicate-texts",
+        "warning",
+        text,
+        n_doubled,
+        len(texts),
+    )
 
 
 def missing_units(
@@ -300,7 +313,14 @@ def one_sided_missing(differences: pd.DataFrame) -> Iterator[Check]:
                 "{delta_best:+.3f}"
             )
         n, of = row.pop("n"), row.pop("n_cells")
-        yield from share_check("one-sided-missing", "warning", text, n, of, **row)
+        yield from share_check(
+            "one-sided-missing",
+            "warning",
+            text,
+            n,
+            of,
+            **row,
+        )
 
 
 def not_random(differences: pd.DataFrame) -> Iterator[Check]:

@@ -148,7 +148,15 @@ class Problems:
             if len(message) > MESSAGE_LETTERS:  # of a value of any length in a file
                 message = message[:MESSAGE_LETTERS] + "…"
             shown = shown_path(file) if file else ""
-            self.kept.append(Problem(severity, code, message, shown, **place))
+            self.kept.append(
+                Problem(
+                    severity,
+                    code,
+                    message,
+                    shown,
+                    **place,
+                )
+            )
 
     def error(
         self,
@@ -157,7 +165,12 @@ class Problems:
         **place: Any,
     ) -> None:
         """Note an error: a finished sentence. `file`, `line`, `field` and `id` say where it is."""
-        self.add("error", code, message, **place)
+        self.add(
+            "error",
+            code,
+            message,
+            **place,
+        )
 
     def warn(
         self,
@@ -166,7 +179,12 @@ class Problems:
         **place: Any,
     ) -> None:
         """Note what can be used all the same; the parameters are those of `error`."""
-        self.add("warning", code, message, **place)
+        self.add(
+            "warning",
+            code,
+            message,
+            **place,
+        )
 
     def fatal(
         self,

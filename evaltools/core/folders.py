@@ -144,6 +144,16 @@ def _exchange(new: Path, target: Path) -> None:
         return
     swap = getattr(ctypes.CDLL(None), "renameat2", None) if os.name == "posix" else None
     paths = os.fsencode(new.absolute()), os.fsencode(target.absolute())
-    if swap is None or swap(AT_FDCWD, paths[0], AT_FDCWD, paths[1], RENAME_EXCHANGE) != 0:
+    if (
+        swap is None
+        or swap(
+            AT_FDCWD,
+            paths[0],
+            AT_FDCWD,
+            paths[1],
+            RENAME_EXCHANGE,
+        )
+        != 0
+    ):
         target.rename(new.with_name("old"))
         new.rename(target)

@@ -102,7 +102,12 @@ def misfit(
     """Report each thing that a model did not accept; `report` as `Problems.error`, `field`: that of the whole value."""
     for code, name, message in describe(error):
         path = ".".join(part for part in (field, name) if part)
-        report(code, message, field=path, **where)
+        report(
+            code,
+            message,
+            field=path,
+            **where,
+        )
 
 
 def short(value: Any) -> str:
@@ -128,7 +133,12 @@ def unique_records(
             continue
         name = key if isinstance(key, str) else ": ".join(filter(None, key))
         message = f"a second {what}; the first is on line {first}"
-        file.error(code, message, line=line, id=name)
+        file.error(
+            code,
+            message,
+            line=line,
+            id=name,
+        )
 
 
 # --- files

@@ -118,7 +118,13 @@ def score_units(
     aside: Path | None = None,
 ) -> Scored:
     """What a suite finds in a source. InputError where records cannot be used, or none is left."""
-    found = suite.score(source, source.options, problems, workers, aside)
+    found = suite.score(
+        source,
+        source.options,
+        problems,
+        workers,
+        aside,
+    )
     scored = found if isinstance(found, Scored) else Scored(found)
     problems.raise_if_failed()
     if scored.units.empty:
@@ -143,7 +149,13 @@ def score_source(
     states = {path: state(path) for path in source.files.values()}
     with ThreadPoolExecutor(1) as beside:
         beside.submit(list, map(content_hash, states))  # large files take long to hash
-        units, recorded = score_units(suite, source, problems, workers, aside)
+        units, recorded = score_units(
+            suite,
+            source,
+            problems,
+            workers,
+            aside,
+        )
     for path, before in states.items():
         if state(path) != before:
             raise problems.fatal(

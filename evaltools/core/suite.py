@@ -266,7 +266,13 @@ def jsonl_suite(
     'labels'
     """
     table, names = tuple(metrics), tuple(headline)
-    _require_sense(name, record, unit, table, names)
+    _require_sense(
+        name,
+        record,
+        unit,
+        table,
+        names,
+    )
     fields = {"input": "FILE", **fields}
     return Suite(
         name=name,
@@ -337,7 +343,12 @@ def _score(
             sums = dict(columns(entry, *arguments))
         except Exception as e:  # noqa: BLE001 - the user's own code may raise anything
             error = f"columns(record): {type(e).__name__}: {e}"
-            file.error("bad-columns", error, line=line, id=uid)
+            file.error(
+                "bad-columns",
+                error,
+                line=line,
+                id=uid,
+            )
             continue
         fields = entry.model_dump().items()
         plain = {name: value for name, value in fields if isinstance(value, str | int | float)}

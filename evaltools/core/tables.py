@@ -124,7 +124,13 @@ def read_table(
             required[name] = info.description
     key = next(iter(required), "")
     for line, values in table_rows(file, required, column_of):
-        record = fitted(model, values, file.error, line=line, id=values.get(key) or "")
+        record = fitted(
+            model,
+            values,
+            file.error,
+            line=line,
+            id=values.get(key) or "",
+        )
         if record is not None:
             yield line, record
 

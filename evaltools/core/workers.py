@@ -219,7 +219,13 @@ def _on_cluster(
     with _client(address) as client:
         pool = client.get_executor(pure=False)
         indices = {
-            pool.submit(_like_here, Path.cwd(), versions(), call, *task): index
+            pool.submit(
+                _like_here,
+                Path.cwd(),
+                versions(),
+                call,
+                *task,
+            ): index
             for index, task in enumerate(tasks)
         }
         try:

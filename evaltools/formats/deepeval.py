@@ -57,6 +57,11 @@ def read(source: Source) -> Records:
         metadata = case.additionalMetadata
         name = case.name if case.name and names[case.name] == 1 else str(count)
         further = texts | (metadata if isinstance(metadata, dict) else {})
-        return score_rows(name, scores, further, text=case.input)
+        return score_rows(
+            name,
+            scores,
+            further,
+            text=case.input,
+        )
 
     return source.rows(cases, scored)

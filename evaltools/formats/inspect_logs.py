@@ -100,7 +100,13 @@ def read(source: Source) -> Records:
         _check(header, source)
         samples = source.records(LogSample, "samples")
     rows = _scored(header, samples, source)
-    reducer, *_ = at(header, "eval", "config", "epochs_reducer", kind=list) or ["mean"]
+    reducer, *_ = at(
+        header,
+        "eval",
+        "config",
+        "epochs_reducer",
+        kind=list,
+    ) or ["mean"]
     return rows if reducer == "mean" else _reduced(rows, str(reducer), source)
 
 
@@ -134,13 +140,30 @@ def _member(log: zipfile.ZipFile, name: str) -> Any:
 def _check(header: Any, source: Source) -> None:
     """Whether it is a log, and finished. The task of the source becomes the log's, with its arguments."""
     version = at(header, "version")
-    if version not in (1, 2, 3) or at(header, "eval", "model", kind=str) is None:
+    if (
+        version not in (1, 2, 3)
+        or at(
+            header,
+            "eval",
+            "model",
+            kind=str,
+        )
+        is None
+    ):
         message = "expected a log of Inspect: version 1, 2 or 3, status, eval.model"
         raise source.fatal("wrong-format", f"{message}; got the version {short(version)}")
     status = at(header, "status") or "started"
     if status != "success":
         source.warn("not-finished", f"the status of the log is {short(status)}")
-    task = at(header, "eval", "task", kind=str) or ""
+    task = (
+        at(
+            header,
+            "eval",
+            "task",
+            kind=str,
+        )
+        or ""
+    )
     # one of a package is logged as package/task
     source.task = f"{task.rpartition('/')[2]} {at(header, 'eval', 'task_args') or ''}".strip()
 

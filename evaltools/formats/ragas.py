@@ -92,7 +92,12 @@ def read(
             scores.append(Score(name, None if value == "" else value, is_higher))
         text = line.user_input if isinstance(line.user_input, str) else None
         further = {"output": line.response, "target": line.reference, **texts}
-        return score_rows(str(count), scores, further, text=text)
+        return score_rows(
+            str(count),
+            scores,
+            further,
+            text=text,
+        )
 
     return source.rows(lines, scored)
 

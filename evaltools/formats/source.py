@@ -240,6 +240,11 @@ class Source(File):
         """(place, record) of the items that fit a model; what does not fit is reported."""
         for index, item in enumerate(items):
             place = f"{key}.{index}"
-            record = fitted(model, item, self.error, field=place)
+            record = fitted(
+                model,
+                item,
+                self.error,
+                field=place,
+            )
             if record is not None:
                 yield place, record

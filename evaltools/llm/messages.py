@@ -326,7 +326,13 @@ def failure_of_status(
     if reason:
         return CallFailed(f"{sentence}: {reason}", status, lasting=True)
     retry = status in PASSING or status >= 500
-    return CallFailed(sentence, status, retry, wait, param=param or "")
+    return CallFailed(
+        sentence,
+        status,
+        retry,
+        wait,
+        param=param or "",
+    )
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

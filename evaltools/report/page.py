@@ -165,7 +165,12 @@ def asset(name: str) -> str:
 @cache
 def style() -> str:
     """The stylesheet of the pieces as an element, for where they stand outside a page, as in JupyterLab."""
-    css = re.sub(r"/\*.*?\*/|\n", "", asset("report/fragments.css"), flags=re.DOTALL)
+    css = re.sub(
+        r"/\*.*?\*/|\n",
+        "",
+        asset("report/fragments.css"),
+        flags=re.DOTALL,
+    )
     return f'<style class="et-style">{css}</style>'
 
 

@@ -132,7 +132,14 @@ def compare_parts(
             for runs in (baseline, candidate)
         )
         with suppress(NothingPaired):
-            rows = compare(a, b, metrics, unit, resampling, names=conditions).table
+            rows = compare(
+                a,
+                b,
+                metrics,
+                unit,
+                resampling,
+                names=conditions,
+            ).table
             rows.insert(0, "part", part)
             rows.insert(1, "n", rows["n_units"])
             frames.append(rows[rows["metric"].isin(names)])

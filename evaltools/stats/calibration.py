@@ -106,7 +106,12 @@ def calibrate(
                 f"{metric}: score and label agree in {n_alike} of {n} cases; fewer than {LEAST} labels correct no mean"
             )
         else:
-            _, *of_labels = corrected_mean(score, label, confidence, weight=0.0)
+            _, *of_labels = corrected_mean(
+                score,
+                label,
+                confidence,
+                weight=0.0,
+            )
             row["labels_low"], row["labels_high"] = of_labels
             corrected = corrected_mean(score, label, confidence)
             row |= dict(zip(("corrected_mean", "corrected_low", "corrected_high"), corrected))

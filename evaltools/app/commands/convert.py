@@ -71,7 +71,13 @@ def convert(
     inspect, lm-eval, promptfoo, deepeval, ragas (scores of any benchmark).
     """
     problems = Problems(on_error)
-    n_rows = convert_files(name, files, target, problems, **options)
+    n_rows = convert_files(
+        name,
+        files,
+        target,
+        problems,
+        **options,
+    )
     problems.tell(quiet)
     if not quiet:
         echo(f"{n_rows} rows -> {target}")

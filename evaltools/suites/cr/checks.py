@@ -53,19 +53,44 @@ def of_samples(data: pd.DataFrame) -> Iterator[Check]:
     of = len(data)
     text = "{n} of {of} predicted tuples have an empty ref: they take no part in the metrics by ref"
     n_invalid, n_pred = data["n_invalid_ref"].sum(), data["n_pred_used"].sum()
-    yield from share_check("invalid-refs", "warning", text, n_invalid, n_pred)  # D27
+    yield from share_check(
+        "invalid-refs",
+        "warning",
+        text,
+        n_invalid,
+        n_pred,
+    )  # D27
     text = "{n} of {of} samples with gold have no predicted tuple, and their F1 is 0"
     n_gold, n_empty = data["has_gold"].sum(), (data["has_gold"] & (data["n_pred_used"] == 0)).sum()
-    yield from share_check("empty-predictions", "warning", text, n_empty, n_gold, above=EMPTY_SHARE)
+    yield from share_check(
+        "empty-predictions",
+        "warning",
+        text,
+        n_empty,
+        n_gold,
+        above=EMPTY_SHARE,
+    )
     text = (
         "for {n} of {of} samples the runner could not get or read a reply; they are scored with the"
         " tuples that are left"
     )
     n_failed = data["parse_failed"].sum()
     level: Level = "blocking" if n_failed == of else "warning"
-    yield from share_check("parse-failures", level, text, n_failed, of)
+    yield from share_check(
+        "parse-failures",
+        level,
+        text,
+        n_failed,
+        of,
+    )
     text = "the replies of {n} samples are a stand-in's, by rules: no model was asked, the numbers are of none"
-    yield from share_check("stand-in", "warning", text, (data["model"] == STAND_IN).sum(), of)
+    yield from share_check(
+        "stand-in",
+        "warning",
+        text,
+        (data["model"] == STAND_IN).sum(),
+        of,
+    )
 
 
 def gold_without_pairs(run: Run) -> Iterator[Check]:

@@ -80,7 +80,13 @@ def read_gold(file: File) -> dict[str, list[TupleRow]]:
     """Gold tuples by sample id. A line without an id or with a doubled one is an error."""
     rows = read_jsonl(file, Gold)
     what = "gold line for this sample"
-    first = unique_records(rows, Gold.name, file, what, "duplicate-gold")
+    first = unique_records(
+        rows,
+        Gold.name,
+        file,
+        what,
+        "duplicate-gold",
+    )
     return {row.name(): gold_rows(row) for _, row in first}
 
 

@@ -355,7 +355,14 @@ def tuple_f1(
     f1 = found.f1
     if tp + fn == 0 and policy.pairless == "out":
         precision = recall = f1 = math.nan
-    return TupleF1(precision, recall, f1, tp, fp, fn)
+    return TupleF1(
+        precision,
+        recall,
+        f1,
+        tp,
+        fp,
+        fn,
+    )
 
 
 def _read(value: Any, *, gold: bool = False) -> EvalTuple:

@@ -80,7 +80,16 @@ def forbidden_words(turn: Turn) -> Iterator[tuple[Place, str]]:
             if denial:
                 mark, tip = "look", say("denied: {words}", words=denial[0] + word)
             sentence = ENDS.split(reply[:start])[-1] + word + ENDS.split(reply[end:])[0]
-            yield Place("reply", start, end, mark, tooltip=tip), sentence.strip()
+            yield (
+                Place(
+                    "reply",
+                    start,
+                    end,
+                    mark,
+                    tooltip=tip,
+                ),
+                sentence.strip(),
+            )
 
 
 def _rows(turn: Turn, forbidden: list[tuple[Place, str]]) -> Iterator[Row]:

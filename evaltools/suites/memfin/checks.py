@@ -37,21 +37,39 @@ def checks(result: Run) -> Iterator[Check]:
             "the run_manifest.json beside the trace says that memory keys were ignored: context "
             "continuity is not measured"
         )
-        yield from share_check("memory-ignored", "info", text, of, of)
+        yield from share_check(
+            "memory-ignored",
+            "info",
+            text,
+            of,
+            of,
+        )
     answered = turns[turns["turn_status"] == "ok"]
     n = len(answered)
     text = (
         "{n} of {of} turns have no answer, as they timed out or failed: they take no part in the "
         "metrics of turns, which may look better for it"
     )
-    yield from share_check("unanswered-turns", "warning", text, of - n, of)
+    yield from share_check(
+        "unanswered-turns",
+        "warning",
+        text,
+        of - n,
+        of,
+    )
     yield from check_replies(result, answered)
     if n > 1 and answered["gt_compliance_label"].nunique() == 1:
         text = (
             "the true compliance label is the same on all {of} answered turns: giving always that one "
             "would score 1.000 on compliance accuracy"
         )
-        yield from share_check("one-class-truth", "warning", text, n, n)
+        yield from share_check(
+            "one-class-truth",
+            "warning",
+            text,
+            n,
+            n,
+        )
 
 
 def check_replies(result: Run, answered: pd.DataFrame) -> Iterator[Check]:
@@ -79,9 +97,23 @@ def check_replies(result: Run, answered: pd.DataFrame) -> Iterator[Check]:
     ):
         n = is_so.sum()
         if code == "echo-replies" and n > 0 and n >= MOST * of:
-            yield from share_check(code, "blocking", text, n, of, _metrics_of_replies(result))
+            yield from share_check(
+                code,
+                "blocking",
+                text,
+                n,
+                of,
+                _metrics_of_replies(result),
+            )
         else:
-            yield from share_check(code, "warning", text, n, of, above=MANY)
+            yield from share_check(
+                code,
+                "warning",
+                text,
+                n,
+                of,
+                above=MANY,
+            )
 
 
 def _metrics_of_replies(result: Run) -> tuple[str, ...]:

@@ -141,7 +141,12 @@ def score_dialog(
     ('compliant', ['边界声明'], 3.0)
     """
     problems = Problems()
-    record = fitted(Dialog, dialog, problems.error, id=str(dialog.get("dialog_id", "")))
+    record = fitted(
+        Dialog,
+        dialog,
+        problems.error,
+        id=str(dialog.get("dialog_id", "")),
+    )
     if record is None:
         raise problems.failed()
     if not record.valid_dialog or not record.turns:

@@ -109,11 +109,29 @@ def _places(case: Case) -> list[Place]:
     for number, (kind, entity, tip) in enumerate(marks, 1):
         if "at" in entity:
             start, end = entity["at"]
-            places.append(Place("answer", start, end, kind, number, tip))
+            places.append(
+                Place(
+                    "answer",
+                    start,
+                    end,
+                    kind,
+                    number,
+                    tip,
+                )
+            )
         if "context" in entity:
             offset = starts[entity["context"]]
             start, end = entity["context_at"]
-            places.append(Place("contexts", offset + start, offset + end, kind, number, tip))
+            places.append(
+                Place(
+                    "contexts",
+                    offset + start,
+                    offset + end,
+                    kind,
+                    number,
+                    tip,
+                )
+            )
     return places
 
 

@@ -73,7 +73,14 @@ def not_measured(run: Run) -> Iterator[Check]:
             for title, n in zip(rows["title"], rows["not_measured"])
         ]
         n = rows["not_measured"].max()
-        yield from share_check(code, level, LEFT_OUT[code], n, total, metrics=metrics)
+        yield from share_check(
+            code,
+            level,
+            LEFT_OUT[code],
+            n,
+            total,
+            metrics=metrics,
+        )
 
 
 def unread_figures(data: pd.DataFrame) -> Iterator[Check]:
@@ -132,4 +139,11 @@ def not_judged(data: pd.DataFrame, options: SummaryOptions) -> Iterator[Check]:
     template = "the judge gave no usable reply to {n} of {of} questions: {reason}"
     for reason, _ in errors.most_common(1):
         n = errors.total()
-        yield from share_check("not-judged", "warning", template, n, n_asked, reason=reason)
+        yield from share_check(
+            "not-judged",
+            "warning",
+            template,
+            n,
+            n_asked,
+            reason=reason,
+        )

@@ -197,7 +197,16 @@ def value_facts(read: ReadText, number: int = 0) -> list[Fact]:
             first = max(last_end.get(entity.kind, 0), entity.start - BEFORE)
             last_end[entity.kind] = entity.end
             _, of_cell = of_cells[bisect_right(starts, entity.start) - 1]
-            result.append(_fact(read.raw, entities, index, first, number, of_cell))
+            result.append(
+                _fact(
+                    read.raw,
+                    entities,
+                    index,
+                    first,
+                    number,
+                    of_cell,
+                )
+            )
     return result
 
 
@@ -244,7 +253,13 @@ def _fact(
             break
         words |= {other.key} if other.base else NO_WORDS
     is_reckoned = bool(_RECKONED.search(before) or _RECKONED_WITH.match(after))
-    return Fact(entity, number, _sides(before, after), words, is_reckoned)
+    return Fact(
+        entity,
+        number,
+        _sides(before, after),
+        words,
+        is_reckoned,
+    )
 
 
 def clause_facts(read: ReadText, number: int = 0) -> list[Fact]:
@@ -265,7 +280,14 @@ def clause_facts(read: ReadText, number: int = 0) -> list[Fact]:
         words = syllable_pairs(CLAIM_WORDS.sub(" ", clause))
         if says and words:
             start = clause_end - len(clause.lstrip())
-            entity = Entity(CLAIM, "", "", read.raw[start:clause_end], start, clause_end)
+            entity = Entity(
+                CLAIM,
+                "",
+                "",
+                read.raw[start:clause_end],
+                start,
+                clause_end,
+            )
             result.append(Fact(entity, number, says, words))
         clause_start = following
     return result

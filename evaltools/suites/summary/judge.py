@@ -220,7 +220,12 @@ def judge_cases(
     folder = Path(options.judge_cache) if options.judge_cache else None
 
     async def answers() -> list[Answer]:
-        client = Client(options.judge_base_url, folder, problems, keys=KEY_VARIABLES)
+        client = Client(
+            options.judge_base_url,
+            folder,
+            problems,
+            keys=KEY_VARIABLES,
+        )
         with bar(len(asked), "judge", quiet) as step:
 
             async def ask(body: dict[str, Any], key: str) -> Answer:

@@ -177,7 +177,12 @@ def _accuracy(
             {"reason": "empty summary"},
         )
     in_other_words = weakly_said(summary, sources, rules)
-    comparison = compare(summary, sources, in_other_words, relations=rules.fold)
+    comparison = compare(
+        summary,
+        sources,
+        in_other_words,
+        relations=rules.fold,
+    )
     unread = unread_figures(summary, sources)
     supported, unsupported = [*comparison.supported.values()], [*comparison.unsupported.values()]
     read: dict[str, Any] = {"read": "partly read" if unread else "read"}

@@ -163,7 +163,14 @@ def checks(run: Run) -> Iterator[Check]:
     listed = "; ".join(f"{cause} ({count})" for cause, count in causes.head(3).items())
     template = "{n} of {of} rows failed with an error and are not measured: {causes}"
     n, of = causes.sum(), len(run.data)
-    yield from share_check("errored-rows", "warning", template, n, of, causes=listed)
+    yield from share_check(
+        "errored-rows",
+        "warning",
+        template,
+        n,
+        of,
+        causes=listed,
+    )
 
 
 SUITE = Suite(

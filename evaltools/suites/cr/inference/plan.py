@@ -144,7 +144,15 @@ def plan(
     if config.memory.file is not None:
         content["memory"] = content_hash(config.memory.file)
     runs = _runs(config, content)
-    return Plan(config, texts, refs, prompts, episodes, content, runs)
+    return Plan(
+        config,
+        texts,
+        refs,
+        prompts,
+        episodes,
+        content,
+        runs,
+    )
 
 
 def _prompts(refs: tuple[str, ...]) -> dict[str, str]:

@@ -295,7 +295,12 @@ def _decision(cast: Sequence[Vote], granular: bool) -> Vote:
             if by_action[action].reason in reasons:
                 return replace(by_action[action], actor=ARBITER)
     reason = "REDUNDANT_REF_UNCERTAIN" if granular else "POLARITY_UNCERTAIN"
-    return Vote(ARBITER, "FLAG", reason, settled=False)
+    return Vote(
+        ARBITER,
+        "FLAG",
+        reason,
+        settled=False,
+    )
 
 
 def applied(candidates: Sequence[Candidate], decisions: Mapping[str, Vote]) -> list[Candidate]:

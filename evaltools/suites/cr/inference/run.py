@@ -126,7 +126,16 @@ async def _run_all(
                     message = f"{client.stopped}; what was answered is kept in {client.cache}"
                     raise WorkFailed(f"{message}: the same command goes on there")
                 folder = out / "results" / planned.name
-                results.append(write_run(plan, planned, folder, samples, episodes, counted))
+                results.append(
+                    write_run(
+                        plan,
+                        planned,
+                        folder,
+                        samples,
+                        episodes,
+                        counted,
+                    )
+                )
     # some servers cut a context that is too long in silence: the tokens they count show it
     fewest = min(map(len, plan.prompts.values())) / (4 * LETTERS_PER_TOKEN)
     n_cut = sum(0 < (call.tokens_in or 0) < fewest for call in client.calls)
