@@ -47,7 +47,7 @@ def describe(error: ValidationError) -> list[tuple[str, str, str]]:
     for e in error.errors(include_url=False):
         kind, value = e["type"], e["input"]
         code = CODES.get(kind, "bad-field")
-        message = e["msg"]
+        message = e["msg"].replace("Input should be", "expected")
         if kind == "json_invalid":
             message = not_json(e["ctx"]["error"])
         elif kind == "model_type":

@@ -177,20 +177,20 @@ def test_names_of_several_files(tmp_path: Path) -> None:
     [
         ("inspect", changed(INSPECT, "version", value=9), "got the version 9"),
         ("inspect", changed(INSPECT, "eval", value=None), "expected a log of Inspect: version 1, 2 or 3"),
-        ("inspect", changed(INSPECT, "samples", 1, "id", value=[1]), "samples.1.id.int: Input should be a valid"),
+        ("inspect", changed(INSPECT, "samples", 1, "id", value=[1]), "samples.1.id.int: expected a valid"),
         (
             "inspect",
             changed(INSPECT, "samples", 1, "scores", "match", "value", value="maybe"),
             "samples.1.match: expected a finite number, got 'maybe'",
         ),
         ("inspect", changed(INSPECT, "samples", 3, "epoch", value=1), "samples.3: a second match of this id"),
-        ("lm-eval", changed(LM_EVAL, 0, "doc_id", value="0"), "in.json:1: doc_id: Input should be a valid integer"),
+        ("lm-eval", changed(LM_EVAL, 0, "doc_id", value="0"), "in.json:1: doc_id: expected a valid integer"),
         ("lm-eval", changed(LM_EVAL, 0, "exact_match", value=10**400), "in.json:1: exact_match,strict: expected a"),
         ("promptfoo", changed(PROMPTFOO, "results", "results", value=None), "results.results: expected a list"),
         (
             "promptfoo",
             changed(PROMPTFOO, "results", "results", 4, "score", value="1"),
-            "results.results.4.score: Input should be a valid number, got '1'",
+            "results.results.4.score: expected a valid number, got '1'",
         ),
         (
             "promptfoo",

@@ -157,14 +157,14 @@ def test_a_sample_that_is_skipped_keeps_its_number(tmp_path: Path) -> None:
         (
             "nikl",
             NIKL.replace('"neutral"', '"so so"'),
-            "in.txt:2: annotation.0.2: Input should be 'positive', 'negative' or 'neutral', got 'so so'",
+            "in.txt:2: annotation.0.2: expected 'positive', 'negative' or 'neutral', got 'so so'",
         ),
         ("semeval14", SEMEVAL16, "expected XML with the root sentences, got 'Reviews'"),
         ("semeval14", NIKL, "in.txt:1: not XML"),
         (
             "semeval14",
             SEMEVAL14.replace('from="8"', 'from="x"'),
-            "sentence 813.from: Input should be a valid integer",
+            "sentence 813.from: expected a valid integer",
         ),
         (
             "semeval14",
@@ -192,7 +192,7 @@ def test_a_sample_that_is_skipped_keeps_its_number(tmp_path: Path) -> None:
         (
             "asqp",
             ASTE,
-            "in.txt:1: tuples.0.0: Input should be a valid string, got [2]",
+            "in.txt:1: tuples.0.0: expected a valid string, got [2]",
         ),
         (
             "acos",

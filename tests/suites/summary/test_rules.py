@@ -80,7 +80,7 @@ def test_the_hash_covers_content_not_layout(tmp_path: Path) -> None:
     ("changes", "message"),
     [
         ({"thresholds": {"summary_acuracy": 0.9}}, "thresholds: expected one for each of summary_"),
-        ({"fold": "yes"}, "fold: Input should be a valid boolean"),
+        ({"fold": "yes"}, "fold: expected a valid boolean"),
         ({"name": "Ä"}, "name: String should match pattern"),
         (
             {"tags": {"Limit!": {"phrases": []}}},

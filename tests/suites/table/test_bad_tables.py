@@ -58,9 +58,9 @@ def test_bad_rows_are_named_with_their_line(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("id,metric,value\na,acc,high\n", "scores.csv:2: a: value: Input should be a valid number, unable to parse"),
+        ("id,metric,value\na,acc,high\n", "scores.csv:2: a: value: expected a valid number, unable to parse"),
         ("id,metric,value\na,acc\n", "scores.csv:2: expected 3 cells, as the header has, got 2"),
-        ("id,metric,value\n,acc,1\n", "scores.csv:2: id: Input should be a valid string"),
+        ("id,metric,value\n,acc,1\n", "scores.csv:2: id: expected a valid string"),
         ('id,metric,value\na,acc,"1\n', "not CSV: unexpected end of data"),
         ("id,metric,score\na,acc,1\n", "and value (or num and den), got id, metric, score"),
         ("id,metric,value,value\na,acc,1,2\n", "two columns are named value"),
@@ -70,7 +70,7 @@ def test_bad_rows_are_named_with_their_line(
         ("id,metric,value\n", "no row of the file can be used"),
         ("id,metric,num,den\na,acc,1,0\n", "den: expected a denominator above 0 beside num, got 0.0"),
         ("id,metric,num,den\na,acc,1,-2\n", "den: expected a denominator above 0 beside num, got -2.0"),
-        ("id,metric,value,higher_is_better\na,acc,1,maybe\n", "higher_is_better: Input should be a valid boolean"),
+        ("id,metric,value,higher_is_better\na,acc,1,maybe\n", "higher_is_better: expected a valid boolean"),
         (
             "id,metric,value,higher_is_better\na,acc,1,true\nb,acc,1,false\n",
             "higher_is_better: both 0 and 1 for 'acc'",
