@@ -47,7 +47,7 @@ def safe_name(name: str) -> str:
     bad = re.search(r'[/\\:*?"<>|\x00-\x1f\ud800-\udfff]', name)
     if not name or name.startswith(".") or bad or len(name.encode()) > LONGEST_NAME:
         raise UsageError(
-            f"{name!r} cannot be the name of a run: it must be usable as a folder name, not hidden"
+            f"{name[:80]!r} cannot be the name of a run: it must be usable as a folder name, not hidden"
         )
     return name
 

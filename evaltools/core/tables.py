@@ -105,6 +105,9 @@ TABLES = (".csv", ".tsv", ".xlsx", ".xlsm")
 WORKBOOK_BYTES = 256 << 20
 """A workbook may take so many bytes once it is unpacked; a hundred thousand cases take half of it."""
 
+MOST_CELLS = 20_000_000
+"""A sheet may span so many cells, empty ones too."""
+
 HEADER_ROWS = 20
 """The header of a sheet is one of so many rows: above it may stand a title."""
 
@@ -182,7 +185,8 @@ def _sheet_rows(
         n_bytes = sum(member.file_size for member in ZipFile(content).infolist())
         if n_bytes <= WORKBOOK_BYTES:
             sheets = load_workbook(content).worksheets
-            cells = (cell for sheet in sheets for row in sheet for cell in row)
+            wide = [sheet for sheet in sheets if sheet.max_row * sheet.max_column > MOST_CELLS]
+            cells = (cell for sheet in sheets if not wide for row in sheet for cell in row)
             if formulas := [cell for cell in cells if cell.data_type == "f"]:
                 saved = load_workbook(content, data_only=True)
                 for cell in formulas:
@@ -194,6 +198,9 @@ def _sheet_rows(
     if n_bytes > WORKBOOK_BYTES:
         message = f"{n_bytes >> 20:,} MB once it is unpacked, more than {WORKBOOK_BYTES >> 20:,} MB"
         raise file.fatal("file-too-large", f"{message}; give JSONL or CSV")
+    if wide:
+        message = f"the sheet {wide[0].title} goes to row {wide[0].max_row:,} and column {wide[0].max_column:,}"
+        raise file.fatal("file-too-large", f"{message}: delete what stands far from the table")
     sheets.sort(key=lambda sheet: sheet.sheet_state != "visible")
     sheet, start = sheets[0], 1
     for other in reversed(sheets):

@@ -14,7 +14,7 @@ import sys
 import time
 from collections import defaultdict
 from pathlib import Path
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any
 
 import matplotlib as mpl
@@ -47,6 +47,8 @@ import nbformat  # noqa: E402
 from jupyter_client.jsonutil import json_default  # noqa: E402
 from papermill.engines import Engine, papermill_engines  # noqa: E402
 
+PRINTING = Lock()  # threads of a cell print at once
+
 
 class Stream(io.TextIOBase):
     """What a cell prints, as its output."""
@@ -64,11 +66,12 @@ class Stream(io.TextIOBase):
         self,
         text: str,
     ) -> int:
-        last = self.shell.outputs[-1:]
-        if last and last[0].get("name") == self.name:
-            last[0]["text"] += as_json(text)
-        elif text:
-            self.shell.add("stream", name=self.name, text=text)
+        with PRINTING:
+            last = self.shell.outputs[-1:]
+            if last and last[0].get("name") == self.name:
+                last[0]["text"] += as_json(text)
+            elif text:
+                self.shell.add("stream", name=self.name, text=text)
         return len(text)
 
 

@@ -3,9 +3,9 @@
     scores of N cases + labels of n of them --PPI++--> corrected mean --t-Wilson--> interval
 
 The corrected mean is that of the labels, moved by what the scores of the other cases add:
-mean(label - w score) over the labelled cases plus w mean(score) over the others. It is right on
-average whatever the scores are worth, because w only weighs how much they are listened to; the w of
-least variance makes it surer than the labels alone.
+mean(label - w score) over the labelled cases plus w mean(score) over the others. Whatever the scores
+are worth, w only weighs how much they are listened to; the w of least variance makes it surer than the
+labels alone. As w comes from the same labels, the mean leans to the scores where labels are few.
 
 Claim of the intervals: new cases, this system, this judge. Labels must be drawn at random.
 

@@ -340,9 +340,7 @@ def _intervals(rows: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
     fair = [None if unfair else e for e, unfair in zip(rows["effect"], rows["not_random"])]
     all_draws, method = draws_of(fair, resampling), resampling.method
     result = []
-    for found, level, margin, is_proportion in zip(
-        fair, rows["level"], rows["margin"], rows["mid"]
-    ):
+    for found, level, margin in zip(fair, rows["level"], rows["margin"]):
         draws = all_draws.get(found)
         interval, within, mde = interval_of(found, level, draws, method), Interval(), np.nan
         if margin > 0:
@@ -352,7 +350,7 @@ def _intervals(rows: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
             delta = found.value
             reach = interval.high - delta if delta < 0 else delta - interval.low
             size = reach + stdtrit(df, POWER) * error
-            if is_proportion:
+            if found.is_single:
                 size = max(
                     size,
                     smallest_shown(

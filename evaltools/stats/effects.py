@@ -119,6 +119,21 @@ class Effect:
         """Whether it has limits."""
         return bool(np.isfinite(self.limits).all())
 
+    @property
+    def is_single(self) -> bool:
+        """Whether its units are single trials of a proportion, and not clusters or means of trials."""
+        if not getattr(self.b.formula.metric, "proportion", False):
+            return False
+        counts = [x for side in self.sides for x in (side.num, side.den)]
+        return all(bool((x == x**2).all()) for x in counts)
+
+    @property
+    def is_of_other_units(self) -> bool:
+        """Whether it is a difference within a run whose sides have no unit in common."""
+        if not self.a or self.a.formula is self.b.formula:
+            return False
+        return not (self.a.takes_part & self.b.takes_part).any()
+
     @cached_property
     def present(self) -> Array:
         """(units,): whether the unit can be drawn: all sides have it in some seed."""

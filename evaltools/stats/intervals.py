@@ -95,10 +95,8 @@ def interval_of(
     run = e.b
     if draws and _carries_bca(run):
         return Interval(*draws.bounds(alpha), "bca")
-    metric, num, den = run.formula.metric, run.num, run.den
-    is_single = bool((num == num**2).all() and (den == den**2).all())
-    if is_single and isinstance(metric, Metric) and metric.proportion:
-        n, trials = int(num.sum()), int(den.sum())
+    if e.is_single:
+        n, trials = int(run.num.sum()), int(run.den.sum())
         return Interval(*mid_p(min(n, trials), trials, alpha), "mid-p")
     # a ratio without units (an absent class) can be anything within its limits
     bounds = score_sum(
@@ -138,7 +136,7 @@ def _t_interval(
     """Rows 5 and 7: the t interval, with a bootstrap the wider of both."""
     if e.n_units < MIN_UNITS or not varies(e.errors, e.value):
         return Interval()
-    n = effective_units(e.shares) if e.a else e.n_units
+    n = effective_units(e.shares)
     half = t_quantile(n - 1, alpha) * np.sqrt(sample_variance(e.errors, n))
     low, high = e.value - half, e.value + half
     if draws is None:
@@ -157,7 +155,7 @@ def _of_difference(
 ) -> Interval:
     """Rows 7 and 8: the interval of a difference within limits, of one run each, or within a run."""
     n_differ = np.count_nonzero(e.differences)
-    if draws and n_differ >= BCA_UNITS:
+    if draws and effective_units(e.shares[e.differences != 0]) >= BCA_UNITS:
         return Interval(*draws.bounds(alpha), "bca")
     found = _t_interval(e, alpha) if n_differ >= MIN_UNITS else Interval()
     if found.method != "none" or effective_units(e.shares) <= 1:
@@ -236,6 +234,10 @@ def score_sum(
 
 def _over_seeds(e: Effect, alpha: float) -> Interval:
     """Row 6, of two or more seeds."""
+    few = min(effective_units(side.shares) for side in e.sides) < MIN_UNITS
+    if few and e.is_within and e.is_of_other_units:
+        below, above = _apart(e, alpha)
+        return _within((e.value - below, e.value + above), e.limits, "mover")
     error, critical, _ = widest(e.accounts, alpha)
     is_still = error <= 1e-10 * max(np.abs(side.values).max() for side in e.sides)
     if e.a or (e.b.formula.weights < 0).any():
@@ -261,6 +263,17 @@ def _over_seeds(e: Effect, alpha: float) -> Interval:
         return Interval()
     half = error * critical
     return _within((e.value - half, e.value + half), e.limits, "components")
+
+
+def _apart(e: Effect, alpha: float) -> tuple[float, float]:
+    """How far the interval of a difference goes below and above it, of two sides without a unit in common.
+
+    Each side, perhaps of few units, has its own interval over seeds; MOVER joins them.
+    """
+    ends = np.array([_over_seeds(Effect(side), alpha)[:2] for side in e.sides])
+    values = np.array([side.values.mean() for side in e.sides])
+    errors = np.stack([side.errors.mean(axis=0) for side in e.sides], axis=1)
+    return mover(np.array([1.0, -1.0]), values - ends[:, 0], ends[:, 1] - values, errors)
 
 
 # --- tables of estimates

@@ -113,7 +113,7 @@ def _variances(
     n = effective_units(pilot.shares)
     of_samples = n * sample_variance(pilot.errors, n)
     change = 0.0
-    if getattr(pilot.b.formula.metric, "proportion", False):
+    if pilot.is_single:
         of_change = variance_of_change(pilot.value, np.sqrt(of_samples / n))
         of_samples = max(of_samples - of_change, 0.0)
         change = variance_of_change(min(difference, 1.0))

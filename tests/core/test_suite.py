@@ -51,9 +51,7 @@ def test_options_that_a_suite_has_not_or_does_not_take() -> None:
         et.UsageError, match="options of cr: nosuch: Extra inputs are not permitted"
     ):
         et.evaluate("cr", run, nosuch=1)
-    with pytest.raises(
-        et.UsageError, match="options of cr: protocol: expected 'cr_v2' or 'cr_v1'"
-    ):
+    with pytest.raises(et.UsageError, match="options of cr: protocol: expected 'cr_v2' or 'cr_v1'"):
         et.evaluate("cr", run, protocol="cr_v3")
 
 

@@ -216,12 +216,17 @@ shown.update("second")
 display(JSON({"a": object}))
 """
 UPDATES = "shown.update('third')"
+THREADS = """
+from concurrent.futures import ThreadPoolExecutor
+with ThreadPoolExecutor(8) as pool: list(pool.map(print, ["x" * 50] * 4000))
+"""
 
 
 def test_outputs_are_cleared_and_updated_and_what_json_has_not_is_text(job: Any) -> None:
-    made = job(SHOWS, UPDATES)
+    made = job(SHOWS, UPDATES, THREADS)
     run(made)
-    *_, cell, later = nbformat.read(made.folder / NOTEBOOK, as_version=4).cells
+    *_, cell, later, of_threads = nbformat.read(made.folder / NOTEBOOK, as_version=4).cells
+    assert of_threads.outputs[0].text.count("x" * 50) == 4000
     outputs = cell.outputs
     assert later.outputs == []
     assert [dict(o.data) for o in outputs] == [

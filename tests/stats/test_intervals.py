@@ -304,6 +304,14 @@ def test_without_limits_the_bootstrap_is_joined_with_t() -> None:
     assert row["ci_low"] == pytest.approx(min(bca["ci_low"], y.mean() - half), abs=1e-12)
     assert row["ci_high"] == pytest.approx(max(bca["ci_high"], y.mean() + half), abs=1e-12)
     assert (row["ci_method"], bca["ci_method"]) == ("bca-t", "bca")
+    # one unit weighs as much as the 14 others: t of (14 + 14)^2 / (14 + 14^2) = 3.73 effective units
+    weights = np.array([14.0] + [1.0] * 14)
+    row = one(replace(unlimited, denominator="w"), y=y * weights, w=weights)
+    n, mean = 28**2 / 210, (y * weights).sum() / 28
+    half = stats.t.ppf(0.975, n - 1) * np.sqrt(
+        (((y - mean) * weights / 28) ** 2).sum() * n / (n - 1)
+    )
+    assert row["ci_high"] - row["ci_low"] >= 2 * half - 1e-12
 
 
 def test_a_bootstrap_is_used_from_50_effective_units_10_of_them_off_the_commonest_value() -> None:

@@ -119,6 +119,19 @@ def test_a_difference_within_a_run_that_no_unit_makes_is_what_none_of_them_showe
     )
 
 
+def test_copies_of_a_run_make_two_groups_of_few_units_no_surer() -> None:
+    """3 of 3 against 1 of 6 in each of three seeds: the score-t intervals of both groups, joined by MOVER, hold 0."""
+    first = np.arange(9) < 3
+    frame = pd.DataFrame({"id": range(9), "hit": np.arange(9) < 4, "a": first, "b": ~first})
+    hits = frame.assign(of_a=frame["hit"] & first, of_b=frame["hit"] & ~first)
+    a, b = (replace(RATE, name=x, numerator=f"of_{x}", denominator=x) for x in "ab")
+    gain = Difference(name="gain", minuend="a", subtrahend="b", better="higher")
+    rows = of(dict.fromkeys((1, 2, 3), hits), [a, b, gain])
+    below = np.hypot(1 - rows["ci_low"]["a"], rows["ci_high"]["b"] - 1 / 6)
+    assert rows["ci_low"]["gain"] == pytest.approx(5 / 6 - below)
+    assert rows["ci_low"]["gain"] < 0 and rows["ci_method"]["gain"] == "mover"
+
+
 def test_no_sample_shared_falls_back_to_the_seeds() -> None:
     runs = {s: f.assign(id=f["id"] + str(s)) for s, f in condition().items()}
     values = [f["y"].mean() for f in runs.values()]

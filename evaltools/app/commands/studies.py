@@ -103,7 +103,7 @@ def rank(
     it; the baseline is the first condition by name.
     """
     require_out(out)
-    study = make_study.study(runs, primary=metric, **settings)
+    study = make_study.study(runs, **{**settings, "primary": metric})
     ranks = study.rank()
     if ranks["rank_low"].count() < 2:
         raise UsageError(f"{metric} is measured in fewer than two conditions: nothing to rank")

@@ -29,7 +29,7 @@ def read(file: File) -> tuple[pd.DataFrame, bool]:
     records = read_table(file, Line)
     while part := dict(islice(records, AT_A_TIME)):
         rows = [row.__dict__ | (row.model_extra or {}) for row in part.values()]
-        parts.append(pd.DataFrame(rows, list(part)).astype(KINDS))
+        parts.append(pd.DataFrame(rows, list(part), dtype=object).astype(KINDS))
         named.update(*(row.model_fields_set for row in part.values()))
     if not parts:
         raise file.fatal("no-rows", "no row of the file can be used")

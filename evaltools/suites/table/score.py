@@ -242,15 +242,25 @@ def _unit_columns(
     return units
 
 
+NUMBER = r"[-+]?((0|[1-9]\d{0,14})(\.\d*)?|\.\d+)([eE][-+]?\d+)?"
+
+
 def _of_one_kind(values: pd.Series, is_text: bool) -> pd.Series:
     """Numbers or truth values as they are; all else, and what is mixed, as text.
 
-    A CSV file and a sheet have texts only (`is_text`): there texts that are all numbers are numbers.
+    A CSV file and a sheet have texts only (`is_text`): there texts that are all numbers are numbers. What would lose
+    digits as a number (007, a long id) stays as it is written.
     """
+    if values.notna().all():
+        values = values.infer_objects()
     if is_numeric_dtype(values):  # truth values too
         return values
-    if is_text or {type(value) for value in values.dropna()} <= {int, float}:
-        numbers = pd.to_numeric(values, errors="coerce")
-        if numbers.notna().equals(values.notna()):
-            return numbers
+    known = values.dropna()
+    if is_text:
+        is_number = known.str.strip().str.fullmatch(NUMBER).all()
+    else:
+        is_number = {type(value) for value in known} <= {int, float}
+        is_number = is_number and all(isinstance(v, float) or abs(v) <= 2**53 for v in known)
+    if is_number:
+        return pd.to_numeric(values)
     return values.map(str, na_action="ignore").astype("str")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from openpyxl import Workbook
 
 import evaltools as et
 from evaltools.core.errors import InputError
@@ -144,6 +145,14 @@ def test_what_is_no_text_is_one_problem(name: str, start: bytes, said: str, tmp_
     (tmp_path / name).write_bytes(start + bytes(range(256)) * 20)
     done = call("check", "table", tmp_path / name, status=3)
     assert said in done.output and "1 errors, 0 warnings" in done.output
+
+
+def test_a_cell_far_from_the_table_is_named(tmp_path: Path) -> None:
+    book = Workbook()
+    book.worksheets[0]["XFD1048576"] = "x"
+    book.save(tmp_path / "t.xlsx")
+    with pytest.raises(InputError, match="goes to row 1,048,576 and column 16,384"):
+        et.evaluate("table", tmp_path / "t.xlsx")
 
 
 def test_a_lock_file_of_excel_is_named(tmp_path: Path) -> None:

@@ -124,6 +124,11 @@ def test_a_further_column_of_many_kinds_is_text(tmp_path: Path) -> None:
     run = et.evaluate("table", put(tmp_path, rows))
     texts = [None if pd.isna(x) else x for x in run.units["x"]]
     assert texts == ["1", "two", "True", "2.5", None, "[1]", "{'a': 1}"]
+    # what a number would lose: digits, zeros at the front, and what it was ten thousand rows before
+    for values in ([2**53 + 1, None], [10**400, 1], ["007", "7"], [1, None] * 5_000 + [1, "x"]):
+        rows = [{"id": f"s{i}", "metric": "acc", "value": 1, "x": x} for i, x in enumerate(values)]
+        kept = et.evaluate("table", put(tmp_path, rows, "csv" if "007" in values else "jsonl"))
+        assert set(kept.units["x"].dropna()) == {str(x) for x in values if x is not None}
 
 
 def test_a_further_column_that_the_units_have_is_left_out(tmp_path: Path) -> None:
@@ -152,6 +157,8 @@ def test_a_file_of_several_runs(tmp_path: Path) -> None:
         (c, int(s)): r.value("acc") for c, of in study.conditions.items() for s, r in of.items()
     }
     assert found == by_hand.to_dict()
+    ranked = ("rank", "--suite", "table", tmp_path / "scores.jsonl", "--metric", "acc")
+    assert "condition" in call(*ranked, "-o", tmp_path).output
 
 
 @pytest.mark.parametrize(
