@@ -72,8 +72,6 @@ def test_no_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "CONNECT_SECONDS", 0.5)
     with pytest.raises(WorkFailed, match=r"no dask scheduler answers at 'tcp://127\.0\.0\.1:9'"):
         Workers(2, "tcp://127.0.0.1:9").map(double, [1, 2])
-    with pytest.raises(WorkFailed, match="no dask scheduler answers at"):
-        Workers(2, "what is this").map(double, [1, 2])
     gc.collect()  # dask does not survive that its lost client is collected while it makes the next
 
 

@@ -273,18 +273,8 @@ def test_further_columns_stand_in_a_csv_too(tmp_path: Path) -> None:
 
 
 def test_a_second_metric_of_a_sample_is_found_wherever_the_first_is(tmp_path: Path) -> None:
-    """The same metrics in two files, and in two lines of one: lm-eval has a line a filter."""
+    """lm-eval has a line a filter."""
     lines = [LM_EVAL[0], LM_EVAL[1], LM_EVAL[1]]
     path = put(tmp_path, "lm-eval", [{**line, "doc_hash": None} for line in lines])
     done = call("convert", "lm-eval", path, "-o", tmp_path / "x.jsonl", status=3)
     assert f"{path}:3: 0: a second exact_match,flexible of this id" in done.output
-    twice = {**LM_EVAL[0], "metrics": ["exact_match", "exact_match"], "doc_id": 9}
-    done = call(
-        "convert",
-        "lm-eval",
-        put(tmp_path, "lm-eval", [twice]),
-        "-o",
-        tmp_path / "x.jsonl",
-        status=3,
-    )
-    assert "a second exact_match,strict" in done.output

@@ -221,11 +221,6 @@ def test_what_cannot_be_sliced_says_what_is_there(run: et.Run, call: Any, messag
         call(run)
 
 
-def test_a_study_has_no_spread(run: et.Run) -> None:
-    with pytest.raises(et.UsageError, match="of one run"):
-        et.compare(run, run.where("line > 3")).plot.spread()
-
-
 # --- what people type
 
 

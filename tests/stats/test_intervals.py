@@ -112,19 +112,12 @@ def test_wilson_equals_scipy(n: int, data: st.DataObject, confidence: float) -> 
     assert (low, high) == pytest.approx((expected.low, expected.high), abs=1e-12)
 
 
-def test_constants_and_few_units_have_no_interval_but_a_value() -> None:
-    constant = of(units(40).assign(f1=0.7), TABLE).loc["mean"]
-    assert constant["value"] == pytest.approx(0.7)
-    assert constant["ci_method"] == "none"
-    assert np.isnan(constant["ci_low"])
+def test_few_units_have_no_interval_without_limits() -> None:
     assert (of(units(MIN_UNITS - 1), TABLE)["ci_method"] == "none").all()
     assert of(units(MIN_UNITS), TABLE).loc["mean", "ci_method"] == "bca-t"
 
 
-def test_one_unit_and_no_unit() -> None:
-    one = of(units(1), TABLE)
-    assert one.loc["mean", "value"] == units(1)["f1"][0]
-    assert one["ci_low"].isna().all()
+def test_no_unit() -> None:
     none = of(
         units(0), [*TABLE, Metric(name="count", numerator="tp", denominator="", better="none")]
     )

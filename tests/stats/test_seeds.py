@@ -154,16 +154,6 @@ def test_a_metric_not_measured_in_some_seeds_rests_on_the_others() -> None:
     assert np.isnan(nothing["value"]) and nothing["n_seeds"] == 0 and nothing["ci_method"] == "none"
 
 
-def test_incomplete_seeds_keep_what_they_have_and_order_changes_nothing() -> None:
-    runs = condition()
-    runs[456] = runs[456].iloc[:13]
-    got = of(runs)
-    assert got.loc["mean", "n_units"] == 40
-    assert (got["ci_low"].dropna() < got["value"][got["ci_low"].notna()]).all()
-    shuffled = {s: runs[s].sample(frac=1, random_state=1) for s in (456, 42, 123)}
-    pd.testing.assert_frame_equal(got, of(shuffled))
-
-
 def test_three_seeds_that_lie_close_by_chance_buy_no_verdict() -> None:
     """Differences of 0 in 30 samples by 3 seeds, whose variance is twice the rest: 5% of p are within .05."""
     rng = np.random.default_rng(1)
