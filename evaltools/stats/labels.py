@@ -22,6 +22,7 @@ COLUMNS = {
     "case": "case_id",
     "사례": "case_id",
     "점수": "score",
+    "기준값": "threshold",
     "사람 판정": "label",
     "평가자": "rater",
 }

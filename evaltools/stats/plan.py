@@ -73,6 +73,12 @@ def plan(
     pilot = paired(a, b, by_seed=set(sides[0]) == set(sides[1]))
     if pilot is None:
         raise UsageError(f"{metric} is not measured on both sides of the pilot")
+    low, high = pilot.b.formula.ends
+    if difference > high - low:
+        raise UsageError(
+            f"difference: {metric} lies between {low:g} and {high:g}, so that no difference is above {high - low:g}, "
+            f"got {difference:g}"
+        )
     n, of_samples, of_seeds, rest, change = _variances(pilot, difference)
     if n < MIN_PILOT or not pilot.errors.any():
         raise UsageError(

@@ -48,6 +48,10 @@ def test_no_label_at_all_is_bad_input_and_no_input_is_written_over(files: Path) 
     two[1].write_text("case_id,metric,label\nc0,m,\n", encoding="utf-8")
     before = written(files)
     assert "labels.csv: no label in this file" in called(files, status=3)
+    (files / "labels.csv.yours").touch()
+    message = "no label in this file; what a person changed stands in labels.csv.yours"
+    assert message in called(files, status=3)
+    (files / "labels.csv.yours").unlink()
     assert written(files) == before
 
 
@@ -91,6 +95,8 @@ def test_the_workbook_is_read_with_the_labels_that_people_wrote_into_it(
     row = pd.read_csv(tmp_path / "c.csv").iloc[0]
     assert (row["metric"], row["n"], row["n_labelled"]) == ("summary_accuracy", 21, 9)
     assert row["labels_mean"] == pytest.approx(4.5 / 9)
+    call("calibrate", path.with_suffix(".csv"), path, "-o", tmp_path / "d.csv")
+    assert (tmp_path / "c.csv").read_text() == (tmp_path / "d.csv").read_text()
 
 
 def test_a_workbook_without_the_columns_and_labels_of_another_scale(tmp_path: Path) -> None:

@@ -119,6 +119,7 @@ def test_a_plan_is_a_sentence_and_a_table(here: Path, pair: tuple[str, str]) -> 
     [
         ("plan", ("--metric", "tuple_f1_s2_refpo", "--difference", "0.04"), "did you mean"),
         ("plan", ("--metric", F1, "--difference", "-0.1"), "a difference above 0"),
+        ("plan", ("--metric", F1, "--difference", "5"), "no difference is above 1, got 5"),
         ("plan", ("--metric", F1, "--difference", "0.1", "--power", "1"), "power"),
         ("plan", ("--metric", F1, "--difference", "0.1", "--seeds", "1,x"), "whole numbers from 1"),
         ("plan", ("--metric", F1), "Missing option '--difference'"),

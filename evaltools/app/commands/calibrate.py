@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from glob import escape
 from pathlib import Path
 
 import click
 
 from ...core.commands import PATH
 from ...core.errors import Problems
-from ...core.files import refuse_input, write_csv
+from ...core.files import YOURS, refuse_input, write_csv
 from ...core.records import File
 from ...core.terminal import echo, paragraph
 from ...report.text import visible
@@ -81,7 +82,12 @@ def calibrate(
     labelled = read_labels(of_labels, scored, scale)
     problems.raise_if_failed()
     if labelled.empty:
-        raise of_labels.fatal("no-labels", "no label in this file")
+        path = of_labels.path
+        kept = ", ".join(
+            file.name for file in sorted(path.parent.glob(f"{escape(path.name)}{YOURS}*"))
+        )
+        hint = f"; what a person changed stands in {kept}" if kept else ""
+        raise of_labels.fatal("no-labels", f"no label in this file{hint}")
     result = calibration_of(scored, labelled, confidence)
     write_csv(out, result.frame)
     show_frame(result.frame[list(SHOWN)].rename(columns=SHOWN))

@@ -68,6 +68,7 @@ LABEL_HEADS = (
     "reason",
     "summary",
     "metric",
+    "threshold",
 )
 
 
@@ -122,7 +123,7 @@ def sheets(run: Run) -> list[Sheet]:
 
     cases = in_order(run, run.units)
     label_help = f"{say(LABEL_HELP)} summary_scores.xlsx"
-    labels = labels_frame(cases)
+    labels = labels_frame(cases, rules_in_force(run.options).thresholds)
     return [
         of_cases("Do not ship", cases[cases["state"] == "fail"], head_lines(run)),
         of_cases("Cases", cases, ()),
@@ -161,14 +162,18 @@ def cases_frame(cases: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[say(head) for head in heads])
 
 
-def labels_frame(cases: pd.DataFrame) -> pd.DataFrame:
+def labels_frame(
+    cases: pd.DataFrame,
+    thresholds: Mapping[str, float],
+) -> pd.DataFrame:
     """A row a case and metric with empty columns for a person's label and name; calibrate reads it."""
     rows = []
     for case in cases.to_dict("records"):
         for metric in JUDGED:
             reasons = "\n".join([*judged(case, metric), *against(case, metric)])
             verdict = say(WORD_OF[case[f"{metric}_state"]])
-            scored = (case[f"{metric}_if_measured"], verdict, reasons, case["answer"], metric)
-            rows.append((case["case_id"], say(TERMS[metric]), None, None, *scored))
+            scored = (case[f"{metric}_if_measured"], verdict, reasons, case["answer"])
+            labelled = (case["case_id"], say(TERMS[metric]), None, None)
+            rows.append((*labelled, *scored, metric, thresholds.get(metric)))
     heads = [say(head) if head != "metric" else head for head in LABEL_HEADS]
     return pd.DataFrame(rows, columns=heads)
