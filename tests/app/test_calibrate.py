@@ -95,8 +95,14 @@ def test_the_workbook_is_read_with_the_labels_that_people_wrote_into_it(
     row = pd.read_csv(tmp_path / "c.csv").iloc[0]
     assert (row["metric"], row["n"], row["n_labelled"]) == ("summary_accuracy", 21, 9)
     assert row["labels_mean"] == pytest.approx(4.5 / 9)
+    # the threshold of the workbook, as that of the CSV: a score of .5 does not pass at .9
+    for row in sheet.iter_rows(min_row=4):
+        row[2].value = None if row[2].value == 0.5 else row[2].value
+    book.save(path)
+    call("calibrate", path, "-o", tmp_path / "c.csv")
     call("calibrate", path.with_suffix(".csv"), path, "-o", tmp_path / "d.csv")
     assert (tmp_path / "c.csv").read_text() == (tmp_path / "d.csv").read_text()
+    assert pd.read_csv(tmp_path / "c.csv").loc[0, "tpr"] == 0.0
 
 
 def test_a_workbook_without_the_columns_and_labels_of_another_scale(tmp_path: Path) -> None:
