@@ -32,6 +32,8 @@ MOST_NAMED = 10
 FIGURE = re.compile(r"\d+(?:\.\d+)?")
 
 _language: ContextVar[str] = ContextVar("language", default="en")
+# the suite whose words are known beside those of the report; "" for all suites
+_suite: ContextVar[str] = ContextVar("suite", default="")
 
 
 def language() -> str:
@@ -39,25 +41,28 @@ def language() -> str:
     return _language.get()
 
 
-def speak(lang: str) -> None:
-    """Show everything in this language from now on. UsageError for one that there is not.
+def speak(lang: str, suite: str = "") -> None:
+    """Show everything in this language from now on, by the words of this suite and no other ("": of all suites).
+
+    UsageError for a language that there is not.
 
     >>> speak("en")
     """
     if lang not in LANGUAGES:
         raise UsageError(f"no language {lang!r}; there are {', '.join(LANGUAGES)}")
     _language.set(lang)
+    _suite.set(suite)
 
 
 @contextmanager
-def speaking(lang: str) -> Iterator[None]:
-    """The block speaks this language."""
-    before = language()
-    speak(lang)
+def speaking(lang: str, suite: str = "") -> Iterator[None]:
+    """The block speaks this language, by the words of this suite or of all."""
+    before = language(), _suite.get()
+    speak(lang, suite)
     try:
         yield
     finally:
-        speak(before)
+        speak(*before)
 
 
 def say(
@@ -76,7 +81,7 @@ def say(
     >>> say("{n:,} samples", n=1200)
     '1,200 samples'
     """
-    known = translations(language())
+    known = translations(language(), _suite.get())
     if values:
         several = {k: listed(v) for k, v in values.items() if isinstance(v, tuple | list)}
         return filled(known.get(text, text), values | several)
@@ -134,9 +139,11 @@ def filled(
 
 
 @cache
-def translations(lang: str) -> Mapping[str, str]:
-    """English text -> text in that language."""
+def translations(lang: str, suite: str = "") -> Mapping[str, str]:
+    """English text -> text in that language: of the report, and of this suite or of all."""
+    suites = PACKAGE / "suites"
     known: dict[str, str] = {}
     for path in sorted(PACKAGE.rglob(f"lang/{lang}.toml")):
-        known |= tomllib.loads(path.read_text(encoding="utf-8"))
+        if not suite or suites not in path.parents or suites / suite in path.parents:
+            known |= tomllib.loads(path.read_text(encoding="utf-8"))
     return known

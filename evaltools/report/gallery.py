@@ -14,7 +14,7 @@ from ..core.check import worst_first
 from ..core.errors import InputError, UsageError
 from ..core.files import require_writable, write_text
 from ..core.json_files import read_model
-from ..core.language import say
+from ..core.language import language, say, speaking
 from ..core.manifest import NAME, Manifest
 from ..core.results import METRICS, MetricsFile, spoilt_files
 from .page import page
@@ -103,7 +103,8 @@ def _card(
     lead: dict[str, Any] = {}
     if name:
         lead = {**usable[name].model_dump(), "metric": name}
-        lead["cells"] = shown_texts(lead)
+        with speaking(language(), manifest.suite):
+            lead["cells"] = shown_texts(lead)
     verdict = _verdict(
         folder,
         manifest,
@@ -202,7 +203,8 @@ def render(
         conditions = [card for card in members if card["manifest"].kind == "aggregate"]
         for card in conditions:
             card["children"] = [below.pop(name) for name in card["runs"] if name in below]
-        title = say(members[0]["manifest"].suite_title or suite)
+        with speaking(language(), suite):
+            title = say(members[0]["manifest"].suite_title or suite)
         sections.append((title, [*conditions, *below.values()]))
     return page(
         "gallery/gallery.html.j2",

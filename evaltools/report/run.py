@@ -13,7 +13,7 @@ import pandas as pd
 from ..core.check import Check, check_lines
 from ..core.errors import UsageError
 from ..core.estimates import from_public, marked_blocked, public_frame
-from ..core.language import speaking
+from ..core.language import language, speak, speaking
 from ..core.manifest import Manifest
 from ..core.metric import AnyMetric, Metric, MetricTable, subset
 from ..core.results import suite_of_manifest
@@ -56,6 +56,10 @@ class Run(Result):
     checks: tuple[Check, ...] = ()
     query: str = ""
     folder: Path | None = None
+
+    def __post_init__(self) -> None:
+        # names that users gave are no words of another suite
+        speak(language(), self.suite.name)
 
     # --- numbers
 

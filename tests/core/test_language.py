@@ -30,6 +30,22 @@ def test_a_language_is_spoken_within_its_block_only() -> None:
     assert (language(), say("Interval")) == ("en", "Interval")
 
 
+def test_words_of_a_suite_stay_in_it() -> None:
+    with speaking("ko", "summary"):
+        assert (say("accuracy"), say("Interval")) == ("수치 근거", "구간")
+    for suite in ("table", "suite_of_a_user"):
+        with speaking("ko", suite):
+            assert [say(w) for w in ("accuracy", "label", "fixed")] == [
+                "accuracy",
+                "label",
+                "fixed",
+            ]
+            assert say("Interval") == "구간"
+            with speaking("en"):
+                pass
+            assert say("accuracy") == "accuracy"
+
+
 def test_figures_of_a_title_are_no_part_of_its_key() -> None:
     with speaking("ko"):
         assert say("Follow-up pass rate (≥ 0.75)") == "후속 안내 통과율 (≥ 0.75)"
