@@ -23,10 +23,10 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # what stands at most; the goals of this edition are in brackets
 BUDGET = {
-    "tokens of evaltools": 147_600,  # (125,000)
+    "tokens of evaltools": 146_800,  # (125,000)
     "files of evaltools": 147,  # (150)
     "files in circles of imports": 0,
-    "tokens a line": 7.65,  # (7.5)
+    "tokens a line": 7.55,  # (7.5)
     "tokens a line of the densest file": 10.2,  # (10)
     "lines of the longest function": 60,
     "lines of the longest file": 450,

@@ -71,7 +71,6 @@ def test_a_sample_without_a_pair_takes_no_part(tmp_path: Path) -> None:
     zero = et.evaluate("cr", folder, resampling=QUICK, match="pairless=zero")
     assert zero.value("tuple_f1_s2_refpol") == 1 / 2
     assert zero.value("tuple_f1_s2_refpol_fp") == 1
-    assert "match:pairless=zero" in zero.signature
     reference = et.evaluate("cr", folder, resampling=QUICK, match="reference")
     assert reference.value("tuple_f1_s2_refpol") == 1 / 2
 
@@ -115,9 +114,3 @@ def test_a_key_of_which_no_gold_tuple_has_a_pair_is_not_measured(
     (check,) = [c for c in result.checks if c.code == "gold-without-pairs"]
     assert (check.level, check.of) == (level, 12) and check.message.startswith(message)
     assert result.primary == ("tuple_f1_s2_otepol" if level == "blocking" else "tuple_f1_s2_refpol")
-    assert "ref-outside-gold" not in {c.code for c in result.checks}
-    left = "otepol"
-    assert result.value(f"tuple_f1_s2_{left}") == pytest.approx(2 / 3)
-    kept = et.evaluate("cr", tmp_path / "r", resampling=QUICK, match="reference")
-    assert kept.value("tuple_f1_s2_attrpol") == 0
-    assert "gold-without-pairs" not in {c.code for c in kept.checks}

@@ -57,13 +57,6 @@ def test_ref_match_of_section_4_3() -> None:
     assert found.f1 == pytest.approx(1 / 3)
 
 
-def test_a_gold_without_a_pair_under_a_key_takes_no_part_or_scores_0() -> None:
-    gold, pred = [t("", "향")], [t("a#b", "향")]  # no gold tuple has a ref
-    assert [math.isnan(share) for share in tuple_f1(gold, pred)[:3]] == [True, True, True]
-    assert tuple_f1(gold, pred, match="reference")[:3] == (0, 0, 0)
-    assert tuple_f1(gold, pred, key="otepol")[:3] == (1, 1, 1)
-
-
 def test_term_match_of_section_5_2() -> None:
     # 레몬그라스 향 and 레몬그라스향 are the same; a taxonomy ref in the place of the term is not
     gold = [t("본품#일반", "레몬그라스 향")]
