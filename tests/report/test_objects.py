@@ -247,8 +247,8 @@ def test_what_no_run_has_is_named(run: et.Run) -> None:
     for metrics in ((none,), (mean,), (), (F1,)):
         with pytest.raises(et.UsageError, match=r"the metrics do not fit the units|name a metric"):
             run.estimate(*metrics)
-    with pytest.raises(KeyError, match=r"lacks .'nosuch'."):
-        et.estimate(run.units, run.metrics, unit="nosuch", resampling=QUICK)
-    for part in (lambda units: units, run.units["n"] > 0, [1, 2]):
+    with pytest.raises(KeyError, match="nosuch"):
+        et.estimate(run.units, run.metrics, unit="nosuch")
+    for part in (run.units["n"] > 0, [1, 2]):
         with pytest.raises(et.UsageError, match="expected rows of the units"):
             run.where(part)  # type: ignore[arg-type]
