@@ -277,7 +277,7 @@ class Study(Result):
         >>> import evaltools as et
         >>> cmp = et.compare("example:memfin/plain_llm", "example:memfin/memory_agent")
         >>> cmp.plan("m1_key_coverage", 0.3, seeds=[1])["samples"].tolist()
-        [20.0]
+        [7.0]
         """
         name = self.directed(metric).name
         return plan(
