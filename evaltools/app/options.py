@@ -261,29 +261,21 @@ class RunsCommand(click.Command):
 
     def _warn_of_finished(self, ctx: click.Context) -> None:
         """Say which options make nothing of runs that are scored already."""
-        runs: list[str] = []
-        unused = []
-        named = {
-            param.name
-            for param in self.get_params(ctx)
-            if ctx.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
-        }
-        for param in self.get_params(ctx):
-            if isinstance(param, click.Argument):
-                value = ctx.params[param.name or ""]
-                runs += [value] if isinstance(value, str) else value
-            elif param.name in RESAMPLING or param in ctx.meta.get("suite_options", []):
-                unused += param.opts[:1] if param.name in named else []
-        if not unused or "quiet" in named:
+        suite_names = [option.name or "" for option in ctx.meta.get("suite_options", [])]
+        typed = [
+            name
+            for name in ("quiet", *RESAMPLING, *suite_names)
+            if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        ]
+        if not typed or "quiet" in typed:
             return
-        for text in runs:
-            with suppress(
-                UsageError, OSError, ValueError
-            ):  # the command says what is wrong with a run
-                if any(run_folders(resolve(run)) for run in find_runs(text)):
-                    options = ", ".join(unused)
+        options = ", ".join(f"--{name.replace('_', '-')}" for name in typed)
+        for run in ctx.params.get("runs") or [ctx.params["baseline"], ctx.params["candidate"]]:
+            # what is wrong with a run is said by the command
+            with suppress(UsageError, OSError, ValueError):
+                if any(run_folders(resolve(path)) for path in find_runs(run)):
                     echo(
-                        f"warning: {text}: scored already, kept as it is without {options}",
+                        f"warning: {run}: scored already, kept as it is without {options}",
                         err=True,
                     )
 

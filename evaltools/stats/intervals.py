@@ -234,10 +234,11 @@ def score_sum(
 
 def _over_seeds(e: Effect, alpha: float) -> Interval:
     """Row 6, of two or more seeds."""
-    few = min(effective_units(side.shares) for side in e.sides) < MIN_UNITS
-    if few and e.is_within and e.is_of_other_units:
-        below, above = _apart(e, alpha)
-        return _within((e.value - below, e.value + above), e.limits, "mover")
+    if e.is_within and e.is_of_other_units:
+        n_of_smaller_side = min(effective_units(side.shares) for side in e.sides)
+        if n_of_smaller_side < MIN_UNITS:
+            below, above = _apart(e, alpha)
+            return _within((e.value - below, e.value + above), e.limits, "mover")
     error, critical, _ = widest(e.accounts, alpha)
     is_still = error <= 1e-10 * max(np.abs(side.values).max() for side in e.sides)
     if e.a or (e.b.formula.weights < 0).any():
