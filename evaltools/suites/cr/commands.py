@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -20,9 +20,6 @@ from ...core.errors import FAILED, OnError, Problems
 from ...core.files import resolve
 from ...core.language import language
 from ...core.terminal import echo
-
-if TYPE_CHECKING:
-    from .inference.run import RunResult
 
 
 @click.command()
@@ -133,7 +130,7 @@ def run_cr(
     problems.tell(quiet)
     status = 0
     if report:
-        arguments = [str(result.folder) for result in results]
+        arguments = [str(folder) for folder in results]
         arguments += ["--n-resamples", str(n_resamples)]
         status = _report(ctx, arguments, out, quiet)
     if the_plan.config.is_example:
@@ -142,13 +139,14 @@ def run_cr(
     ctx.exit(FAILED if all_failed else status)
 
 
-def _summarize(results: list[RunResult], out: Path) -> bool:
+def _summarize(results: Mapping[Path, Counter[str]], out: Path) -> bool:
     """Print what was written, and the commonest reason for a failure.
 
     Returns whether every row failed.
     """
-    n_rows = sum(result.n_rows for result in results)
-    reasons = sum((result.reasons for result in results), Counter[str]())
+    reasons = sum(results.values(), Counter[str]())
+    n_rows = reasons.total()
+    del reasons[""]  # of rows that did not fail
     n_failed = reasons.total()
     for reason, count in reasons.most_common(1):
         echo(f"{count} of {n_failed} failed rows: {reason}", err=True)

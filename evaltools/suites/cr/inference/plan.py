@@ -21,6 +21,7 @@ from ....core.json_files import read_jsonl
 from ....core.manifest import policy_hash
 from ....core.records import File
 from ....llm.messages import Limits, address_in_force, chat, strict_schema
+from ..schema import STAND_IN
 from .config import Config, Text, read_config, read_texts, taxonomy
 from .memory import Episode, sample_hash
 from .protocol import Actions, Candidate, Conflict, Triplets
@@ -57,13 +58,14 @@ TOKENS_OF_REPLY = 150
 class PlannedRun:
     """A condition under a seed.
 
-    `name`: of its folder below results/. `identity`: the hash of all that its rows follow from.
+    `config_hash`: of all that its rows follow from. `name`: of its folder below results/.
     """
 
     condition: str
     seed: int
+    model: str
+    config_hash: str
     name: str
-    identity: str
 
 
 @dataclass(frozen=True)
@@ -172,6 +174,7 @@ def _runs(config: Config, content: Mapping[str, Any]) -> list[PlannedRun]:
     asked = {"name", "base_url", "temperature", "max_tokens"}
     model = config.model.model_dump(mode="json", include=asked)
     model["base_url"] = address_in_force(config.model.base_url)
+    answers = STAND_IN if config.is_example else config.model.name
     runs = []
     for seed in config.seeds:
         for condition in config.conditions:
@@ -186,7 +189,7 @@ def _runs(config: Config, content: Mapping[str, Any]) -> list[PlannedRun]:
                 **content,
             }
             name = f"{run_id}__seed{seed}_proposed"
-            runs.append(PlannedRun(condition, seed, name, policy_hash(identity)))
+            runs.append(PlannedRun(condition, seed, answers, policy_hash(identity), name))
     return runs
 
 

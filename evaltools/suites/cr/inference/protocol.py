@@ -103,21 +103,15 @@ class Conflict:
     tuple_ids: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Vote:
-    """What a reviewer, or the arbiter, wants of one candidate; `polarity` of a FLIP.
+class Vote(Action):
+    """An action on one candidate, as outputs.jsonl holds it; only a FLIP has a new value.
 
     `settled` is False for the arbiter's word where the votes did not decide.
     """
 
     actor: str
-    action: str
-    reason: str
-    polarity: str = ""
-    settled: bool = True
+    settled: bool = Field(True, exclude=True)
 
-
-ARBITER = "ARB"
 
 Refused = list[dict[str, str]]
 """What a model gave that is not used: the actor, what, and why."""
@@ -259,7 +253,14 @@ def votes(
             for target in action.target_tuple_ids:
                 if is_whole and target in silent:
                     silent.remove(target)
-                    ballots[target].append(Vote(actor, kind, action.reason_code, action.polarity))
+                    vote = Vote(
+                        action_type=kind,
+                        target_tuple_ids=[target],
+                        new_value=action.new_value if kind == "FLIP" else None,
+                        reason_code=action.reason_code,
+                        actor=actor,
+                    )
+                    ballots[target].append(vote)
                 else:
                     what = f"{action.action_type} {target} {action.reason_code}"[:80]
                     refused.append({"actor": actor, "what": what, "why": NOT_ASKED_FOR})
@@ -284,23 +285,20 @@ def arbitrate(
 
 
 def _decision(cast: Sequence[Vote], granular: bool) -> Vote:
-    most = max(grouped(cast, lambda v: (v.action, v.polarity)).values(), key=len)
-    if len(most) > 1:
-        if granular and any(v.actor == "C" and v not in most for v in cast):
-            return Vote(ARBITER, "FLAG", "FACET_MINORITY_SIGNAL")
-        return replace(most[0], actor=ARBITER)
-    by_action = {v.action: v for v in cast}
+    most = max(grouped(cast, lambda v: (v.action_type, v.polarity)).values(), key=len)
+    settled = len(most) > 1
+    reason = "REDUNDANT_REF_UNCERTAIN" if granular else "POLARITY_UNCERTAIN"
+    if settled:
+        if not (granular and any(v.actor == "C" and v not in most for v in cast)):
+            return most[0]
+        reason = "FACET_MINORITY_SIGNAL"
+    by_action = {v.action_type: v for v in cast}
     if set(by_action) == {"FLIP", "DROP", "KEEP"}:
         for action, reasons in RULES["strong"].items():
-            if by_action[action].reason in reasons:
-                return replace(by_action[action], actor=ARBITER)
-    reason = "REDUNDANT_REF_UNCERTAIN" if granular else "POLARITY_UNCERTAIN"
-    return Vote(
-        ARBITER,
-        "FLAG",
-        reason,
-        settled=False,
-    )
+            if by_action[action].reason_code in reasons:
+                return by_action[action]
+    flag = {"action_type": "FLAG", "new_value": None, "reason_code": reason, "settled": settled}
+    return cast[0].model_copy(update=flag)
 
 
 def applied(candidates: Sequence[Candidate], decisions: Mapping[str, Vote]) -> list[Candidate]:
@@ -308,9 +306,9 @@ def applied(candidates: Sequence[Candidate], decisions: Mapping[str, Vote]) -> l
     final = []
     for candidate in candidates:
         decision = decisions.get(candidate.tuple_id)
-        if decision is None or decision.action in ("KEEP", "FLAG"):
+        if decision is None or decision.action_type in ("KEEP", "FLAG"):
             final.append(candidate)
-        elif decision.action == "FLIP":
+        elif decision.action_type == "FLIP":
             final.append(replace(candidate, polarity=decision.polarity))
     return final
 

@@ -14,7 +14,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,6 @@ from ....core.folders import require_out, require_replaceable, whole_folder
 from ....core.terminal import bar
 from ....llm.client import Client, in_background
 from ....llm.messages import Limits
-from ..schema import STAND_IN
 from ..suite import SUITE
 from .memory import Episode
 from .plan import LETTERS_PER_TOKEN, USE_MEMORY, Plan, PlannedRun
@@ -35,15 +34,6 @@ from .sample import SampleRun
 from .standin import StandIn
 
 MANIFEST, OUTPUTS = SUITE.runner[:2]
-
-
-@dataclass(frozen=True)
-class RunResult:
-    """A run that was written; `reasons`: why rows failed, with the number of rows of each."""
-
-    folder: Path
-    n_rows: int
-    reasons: Counter[str]
 
 
 def run(
@@ -55,8 +45,8 @@ def run(
     *,
     fresh: bool = False,
     quiet: bool = False,
-) -> list[RunResult]:
-    """Work on every condition and seed, and write the folder of each.
+) -> dict[Path, Counter[str]]:
+    """Work on every condition and seed: the folder of each with the reasons of its rows' failures, "" for none.
 
     `fresh`: ask anew what was answered before, and replace runs of another config. UsageError,
     before anything is sent, where a folder holds something else, and where another process is at
@@ -66,7 +56,7 @@ def run(
     config = plan.config
     require_out(out)
     for planned in plan.runs:
-        _require_ours(out / "results" / planned.name, planned.identity, fresh)
+        _require_ours(out / "results" / planned.name, planned.config_hash, fresh)
     if max_cost is not None and config.price is None:
         raise UsageError("--max-cost needs the [price] of the config")
     model = config.model
@@ -115,8 +105,8 @@ async def _run_all(
     client: Client,
     out: Path,
     quiet: bool,
-) -> list[RunResult]:
-    results = []
+) -> dict[Path, Counter[str]]:
+    results = {}
     counted: set[str] = set()
     async with client:
         with bar(len(plan.texts) * len(plan.runs), "samples", quiet) as step:
@@ -126,15 +116,13 @@ async def _run_all(
                     message = f"{client.stopped}; what was answered is kept in {client.cache}"
                     raise WorkFailed(f"{message}: the same command goes on there")
                 folder = out / "results" / planned.name
-                results.append(
-                    write_run(
-                        plan,
-                        planned,
-                        folder,
-                        samples,
-                        episodes,
-                        counted,
-                    )
+                results[folder] = write_run(
+                    plan,
+                    planned,
+                    folder,
+                    samples,
+                    episodes,
+                    counted,
                 )
     # some servers cut a context that is too long in silence: the tokens they count show it
     fewest = min(map(len, plan.prompts.values())) / (4 * LETTERS_PER_TOKEN)
@@ -181,42 +169,42 @@ def write_run(
     samples: Sequence[SampleRun],
     episodes: Sequence[Episode],
     counted: set[str],
-) -> RunResult:
+) -> Counter[str]:
     """Put the folder of a run in its place, whole or not at all.
 
-    `counted`: the requests whose cost an earlier run of the plan has named; those of this run are added. Where the
-    folder holds these very files already, it stays, with what it was scored to.
+    `counted`: the requests whose cost an earlier row or run has named, which cost nothing here; those of this run are
+    added. Where the folder holds these very files already, it stays, with what it was scored to.
     """
-    config = plan.config
-    identity = {
-        "condition": planned.condition,
-        "seed": planned.seed,
-        "model": STAND_IN if config.is_example else config.model.name,
-        "config_hash": planned.identity,
-    }
-    meta = {"run_id": planned.name, "protocol_mode": "conflict_review_v1", **identity}
-    rows = [sample.row(meta, counted) for sample in samples]
+    identity = asdict(planned)
+    name = identity.pop("name")
+    meta = {"run_id": name, "protocol_mode": "conflict_review_v1", **identity}
+    rows = [sample.row(meta) for sample in samples]
     calls = []
     for row in rows:
         for entry in row["process_trace"]:
+            call = entry["call"]
+            call["cached"] = call["request"] in counted
+            if call["cached"] and call["cost"]:
+                call["cost"] = 0.0
+            counted.add(call["request"])
             text_id, error = row["meta"]["text_id"], entry.get("notes", "")
-            calls.append({"text_id": text_id, **entry["call"], "error": error})
+            calls.append({"text_id": text_id, **call, "error": error})
     totals = {}
-    for name in ("tokens_in", "tokens_out", "cost"):
-        known = [call[name] for call in calls if call[name] is not None]
-        totals[name] = sum(known) if known else None
-    reasons = Counter(sample.failure[1] for sample in samples if sample.failure)
+    for count in ("tokens_in", "tokens_out", "cost"):
+        known = [call[count] for call in calls if call[count] is not None]
+        totals[count] = sum(known) if known else None
+    reasons = Counter(sample.failure[1] if sample.failure else "" for sample in samples)
     manifest = {
-        "run": planned.name,
+        "run": name,
         **identity,
-        "config": config.model_dump(mode="json"),
+        "config": plan.config.model_dump(mode="json"),
         "content": plan.content,
         "answered_by": dict(sorted(Counter(call["model"] for call in calls).items())),
         "evaltools": __version__,
         "requests": len(calls),
         **totals,
         "rows": len(rows),
-        "failed": reasons.total(),
+        "failed": len(rows) - reasons[""],
     }
     as_gold: dict[str, Any] = {"by_alias": True, "exclude": {"split"}, "exclude_none": True}
     gold = [sample.text.model_dump(mode="json", **as_gold) for sample in samples]
@@ -230,7 +218,7 @@ def write_run(
     manifest["files"] = {name: bytes_hash(text.encode()) for name, text in files.items()}
     files[MANIFEST] = json.dumps(manifest, ensure_ascii=False, indent=1) + "\n"
     _write_files(folder, files)
-    return RunResult(folder, len(rows), reasons)
+    return reasons
 
 
 def _write_files(folder: Path, files: Mapping[str, str]) -> None:

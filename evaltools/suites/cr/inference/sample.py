@@ -110,7 +110,8 @@ class SampleRun:
 
         A conflict is new if none of the RECENT last episodes has its kinds.
         """
-        changes = [vote for vote in self.decisions.values() if vote.action in ("DROP", "FLIP")]
+        decided = self.decisions.values()
+        changes = [vote for vote in decided if vote.action_type in ("DROP", "FLIP")]
         kinds = tuple(sorted({conflict.conflict_type for conflict in self.conflicts}))
         recent = {episode.conflicts for episode in episodes[-RECENT:]}
         is_new = bool(kinds) and kinds not in recent
@@ -122,38 +123,25 @@ class SampleRun:
             conflicts=kinds,
             stage1=_polarities(self.candidates),
             final=_polarities(protocol.applied(self.candidates, self.decisions)),
-            corrected=tuple((vote.action, vote.reason) for vote in changes),
+            corrected=tuple((vote.action_type, vote.reason_code) for vote in changes),
         )
 
-    def row(
-        self,
-        meta: dict[str, Any],
-        counted: set[str],
-    ) -> dict[str, Any]:
+    def row(self, meta: dict[str, Any]) -> dict[str, Any]:
         """Its line of outputs.jsonl. A failed sample has empty tuples and no actions, the flag and the error.
 
-        `meta`: what all rows of a run have there. `counted`: see `write_run`.
+        `meta`: what all rows of a run have there.
         """
         error = ": ".join(self.failure) if self.failure else None
         stage1 = [] if error else self.candidates
         final = protocol.applied(stage1, self.decisions)
         stage1_rows, final_rows = ([asdict(c) for c in group] for group in (stage1, final))
-        trace = [_trace(stage, answer, counted) for stage, answer in self.stages]
+        trace = [_trace(*asked) for asked in self.stages]
         reviews = []
         for entry in trace:
             if entry["stage"] == "review" and not error:
                 for action in entry["output"]["review_actions"]:
                     reviews.append({**action, "actor": entry["agent"]})
-        decisions = []
-        for name, vote in self.decisions.items():
-            decision = {
-                "action_type": vote.action,
-                "target_tuple_ids": [name],
-                "new_value": {"polarity": vote.polarity} if vote.polarity else None,
-                "reason_code": vote.reason,
-                "actor": protocol.ARBITER,
-            }
-            decisions.append(decision)
+        decisions = [{**vote.model_dump(), "actor": "ARB"} for vote in self.decisions.values()]
         return {
             "meta": {
                 "text_id": self.text.id,
@@ -195,25 +183,13 @@ def _polarities(candidates: Sequence[Candidate]) -> dict[str, list[str]]:
     return {term: [c.polarity for c in group] for term, group in by_term.items()}
 
 
-def _trace(
-    stage: str,
-    answer: Answer,
-    counted: set[str],
-) -> dict[str, Any]:
-    """An entry of the trace.
-
-    A call that an earlier sample or condition made is cached and costs nothing.
-    """
-    call = answer.call.model_dump(mode="json")
-    shared = answer.call.request in counted
-    counted.add(answer.call.request)
-    if shared and call["cost"] is not None:
-        call["cost"] = 0.0
+def _trace(stage: str, answer: Answer) -> dict[str, Any]:
+    """An entry of the trace."""
     entry = {
         "stage": "stage1" if stage in EXTRACTING else "review",
         "agent": AGENTS[stage],
         "output": answer.reply and answer.reply.model_dump(mode="json"),
-        "call": {"stage": stage, **call, "cached": shared},
+        "call": {"stage": stage, **answer.call.model_dump(mode="json")},
     }
     if answer.error:
         entry["notes"] = answer.error

@@ -97,7 +97,7 @@ def work(
 ) -> list[tuple[Path, int, int]]:
     problems = problems or Problems()
     results = run(plan(config, None, problems), out, problems, quiet=True, **settings)
-    return [(r.folder, r.n_rows, r.reasons.total()) for r in results]
+    return [(f, reasons.total(), reasons.total() - reasons[""]) for f, reasons in results.items()]
 
 
 def rows(folder: Path, name: str = "outputs.jsonl") -> list[dict[str, Any]]:

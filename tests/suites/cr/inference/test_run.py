@@ -72,15 +72,12 @@ def test_invariants_of_every_row(tmp_path: Path) -> None:
             ballots: dict[str, list[Vote]] = {}
             for a in flags["review_actions"]:
                 for target in a["target_tuple_ids"]:
-                    new = (a["new_value"] or {}).get("polarity") or ""
-                    ballots.setdefault(target, []).append(
-                        Vote(a["actor"], a["action_type"], a["reason_code"], new)
-                    )
+                    ballots.setdefault(target, []).append(Vote(**a))
             kinds = [
                 Conflict(c["conflict_type"], "", "", tuple(c["tuple_ids"]))
                 for c in flags["conflict_flags"]
             ]
-            replayed = {name: d.action for name, d in arbitrate(ballots, kinds).items()}
+            replayed = {name: d.action_type for name, d in arbitrate(ballots, kinds).items()}
             assert replayed == {i: a["action_type"] for i, a in arbiter.items()}
             costs += sum(e["call"]["cost"] for e in row["process_trace"])
     assert costs == pytest.approx(len(server.seen) * (900 * 1.0 + 20 * 2.0) / 1e6)
