@@ -14,7 +14,6 @@ from evaltools.llm.client import Answer
 from evaltools.llm.messages import Call
 from evaltools.suites.summary import judge
 from evaltools.suites.summary.judge import Question, Reply
-from evaltools.suites.summary.options import SummaryOptions
 from evaltools.suites.summary.reasons import why
 
 
@@ -24,11 +23,11 @@ def answering(
     """A judge that answers so; gives the questions that it is asked."""
     seen: list[Question] = []
 
-    def judge_cases(asked: list[Question], options: SummaryOptions, *_: Any) -> list[Any]:
+    def answers(asked: list[Question], *_: Any) -> list[Answer]:
         seen.extend(asked)
-        return [judge.decide(question, answer(question), options) for question in asked]
+        return [answer(question) for question in asked]
 
-    monkeypatch.setattr(judge, "judge_cases", judge_cases)
+    monkeypatch.setattr(judge, "answers", answers)
     return seen
 
 
@@ -41,10 +40,11 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Question]:
     """A judge that calls everything good with confidence 0.9, but has no answer for the case promise-en."""
 
     def answer(question: Question) -> Answer:
-        bad = question.metric == "summary_non_definitive" or (
-            question.metric == "summary_needs_followup" and not question.tags
+        case, metric, _ = question
+        bad = metric == "summary_non_definitive" or (
+            metric == "summary_needs_followup" and case["tags"] == "[]"
         )
-        if question.case_id == "promise-en":
+        if case["case_id"] == "promise-en":
             return Answer(None, Call(request=""), error="no reply")
         return replies(score=float(not bad), confidence=0.9)
 
@@ -55,7 +55,7 @@ def test_decisions_replace_scores_only_where_the_judge_was_asked(asked: list[Que
     path = "example:summary/cases.jsonl"
     rule = evaluate("summary", path).units.set_index("case_id")
     units = evaluate("summary", path, judge="hybrid", judge_model="m").units.set_index("case_id")
-    zones = {(i.case_id, i.metric) for i in asked}
+    zones = {(case["case_id"], metric) for case, metric, _ in asked}
     assert ("promise", "summary_non_definitive") in zones
     assert not any(case == "empty-summary" for case, _ in zones)
     assert not any(metric == "entity_recall" for _, metric in zones)
@@ -106,13 +106,13 @@ def test_a_confident_judge_settles_what_the_rules_cannot(
     seen = answering(monkeypatch, lambda _: replies(score=0.95, confidence=0.9))
     path = contested_case(tmp_path)
     run = evaluate("summary", path, n_resamples=100, out=tmp_path, judge="hybrid", judge_model="m")
-    assert {item.metric: item.trigger for item in seen} == {
+    assert {metric: why for _, metric, why in seen} == {
         "summary_accuracy": "a source may say otherwise",
         "summary_risk_coverage": "a risk item is named, and not what it is",
     }
     assert run.units["summary_accuracy_state"].tolist() == ["ok"]
-    told = why(run.units.iloc[0], "summary_accuracy")
-    assert told.startswith("the judge says 0.95 (왜) and decides; the rules say 0.50")
+    text = why(run.units.iloc[0], "summary_accuracy")
+    assert text.startswith("the judge says 0.95 (왜) and decides; the rules say 0.50")
     manifest = json.loads((tmp_path / "results/cases/manifest.json").read_text(encoding="utf-8"))
     assert manifest["answered_by"] == {"judge-2026": 2}
     assert manifest["policy"]["judge_prompt_versions"]["summary_accuracy"] == "3"
@@ -148,3 +148,5 @@ def test_a_judge_that_cannot_be_reached_is_a_check(tmp_path: Path) -> None:
     run = evaluate("summary", file, judge="hybrid", judge_model="m", judge_base_url=address)
     (check,) = [check for check in run.checks if check.code == "not-judged"]
     assert "the server cannot be reached" in check.message
+    (problem,) = [p for p in run.manifest.problems if p.code == "not-judged"]
+    assert problem.count == check.n

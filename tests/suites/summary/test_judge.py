@@ -11,9 +11,11 @@ import pytest
 
 from evaltools.core.errors import UsageError
 from evaltools.core.scoring import make_options
-from evaltools.llm.messages import parse, strict_schema
+from evaltools.llm.client import Answer
+from evaltools.llm.messages import Call, parse, strict_schema
 from evaltools.suites.summary import judge
 from evaltools.suites.summary.judge import Reply, prompts
+from evaltools.suites.summary.options import SummaryOptions
 from evaltools.suites.summary.rules import JUDGED
 from evaltools.suites.summary.suite import SUITE
 
@@ -48,18 +50,28 @@ def test_trigger_zones(
         "n_entities": n,
         "tags": json.dumps(tags),
         "ambiguous_followup": ambiguous,
+        f"{metric}_evidence": "{}",
     }
-    assert bool(judge.trigger(metric, case, {})) is fires
+    assert bool(judge.trigger(case, metric)) is fires
 
 
-def test_combine_by_hand() -> None:
-    assert judge.combine(0.0, 1.0, 0.80, "override", 0.8) == (1.0, "llm")
-    assert judge.combine(0.0, 1.0, 0.79, "override", 0.8) == (0.3, "blend")  # 0.7*0 + 0.3*1
-    assert judge.combine(1.0, 0.0, 1.00, "blend", 0.8) == (0.7, "blend")  # 0.7*1 + 0.3*0
-    final, _ = judge.combine(0.7, 1.0, 1.0, "blend", 0.8)
-    assert final == pytest.approx(
-        0.79
-    )  # 0.7*0.7 + 0.3: still below 0.90, whence override is the default
+@pytest.mark.parametrize(
+    ("rule", "score", "confidence", "mode", "final", "by"),
+    [
+        (0.0, 1.0, 0.80, "override", 1.0, "llm"),
+        (0.0, 1.0, 0.79, "override", 0.3, "blend"),  # 0.7*0 + 0.3*1
+        (1.0, 0.0, 1.00, "blend", 0.7, "blend"),  # 0.7*1 + 0.3*0
+        # 0.7*0.7 + 0.3: still below 0.90, whence override is the default
+        (0.7, 1.0, 1.00, "blend", 0.79, "blend"),
+    ],
+)
+def test_who_decides_by_hand(
+    rule: float, score: float, confidence: float, mode: Any, final: float, by: str
+) -> None:
+    case = {"summary_accuracy": rule, "summary_accuracy_measured": True}
+    answer = Answer(Reply(score=score, confidence=confidence), Call(request=""))
+    columns = judge.decide(case, "summary_accuracy", answer, SummaryOptions(judge_mode=mode))
+    assert columns[""] == pytest.approx(final) and columns["_decided_by"] == by
 
 
 def test_every_metric_has_a_versioned_prompt_and_the_hash_follows_the_text(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 from evaltools.core.errors import Problems
 from evaltools.llm.client import NOT_SENT
-from evaltools.suites.summary.judge import Question, judge_cases
+from evaltools.suites.summary.judge import Question, answers, decide
 from evaltools.suites.summary.options import SummaryOptions
 from tests.model_server import Answer, ModelServer, Seen, judges, says
 
@@ -25,14 +26,14 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def case(name: str = "a", metric: str = "summary_accuracy", **changes: Any) -> Question:
-    fields = {
-        "answer": f"요약 {name}",
-        "contexts": ["원문"],
-        "tags": [],
-        "score": 0.5,
-        "trigger": "t",
-    }
-    return Question(name, metric, **{**fields, **changes})
+    texts = {"answer": f"요약 {name}", "contexts": ["원문"], "tags": [], **changes}
+    lists = {field: json.dumps(texts[field]) for field in ("contexts", "tags")}
+    return {**texts, **lists, metric: 0.5, f"{metric}_measured": True}, metric, "t"
+
+
+def decided(asked: list[Question], how: SummaryOptions) -> list[dict[str, Any]]:
+    found = zip(asked, answers(asked, how, Problems()))
+    return [decide(row, metric, answer, how) for (row, metric, _), answer in found]
 
 
 def options(base_url: str, **judge: Any) -> SummaryOptions:
@@ -44,7 +45,7 @@ def one(
     script: Callable[[Seen], Answer], item: Question | None = None
 ) -> tuple[dict[str, Any], Seen]:
     with ModelServer(script) as server:
-        (decision,) = judge_cases([item or case()], options(server.url), Problems())
+        (decision,) = decided([item or case()], options(server.url))
         return decision, server.seen[0]
 
 
@@ -53,7 +54,7 @@ def test_confident_judge_overrides() -> None:
     judge = decision.pop("judge")
     assert (judge["reason"], judge["error"], judge["virtual_tags"]) == ("맞다", None, [])
     columns = {"": 1.0, "_llm": 1.0, "_confidence": 0.9, "_decided_by": "llm", "_measured": True}
-    assert decision == {**columns, "_trigger": "t"}
+    assert decision == columns
     assert (seen.body["temperature"], seen.body["seed"]) == (0, 0)
     assert seen.body["response_format"]["type"] == "json_schema"
     assert seen.headers["authorization"] == f"Bearer {KEY}"
@@ -80,13 +81,13 @@ def test_the_answer_is_turned_so_that_one_is_good(
 
 
 def test_risk_items_become_virtual_tags() -> None:
-    item = case(metric="summary_risk_coverage", score=1.0)
+    item = case(metric="summary_risk_coverage")
     decision, seen = one(lambda s: judges(0.5, tags=["limit", "exclusion", "limit"]), item)
     assert decision["judge"]["virtual_tags"] == ["limit", "exclusion"]
     assert decision[""] == 0.5
     assert "tags" in seen.body["response_format"]["json_schema"]["schema"]["properties"]
     decision, _ = one(lambda s: judges(0.5, tags=["fees"]), item)
-    assert decision.keys() == {"judge", "_trigger"}
+    assert decision.keys() == {"judge"}
 
 
 @pytest.mark.parametrize(
@@ -98,14 +99,11 @@ def test_risk_items_become_virtual_tags() -> None:
     ],
 )
 def test_an_unusable_reply_leaves_the_rule_score(answer: Answer, why: str, tmp_path: Path) -> None:
-    problems = Problems()
     with ModelServer(lambda s: answer) as server:
-        how = options(server.url, cache=str(tmp_path))
-        (decision,) = judge_cases([case()], how, problems)
-    assert decision.keys() == {"judge", "_trigger"} and why in decision["judge"]["error"]
+        (decision,) = decided([case()], options(server.url, cache=str(tmp_path)))
+    assert decision.keys() == {"judge"} and why in decision["judge"]["error"]
     assert len(server.seen) == 1
     assert not list(tmp_path.rglob("*.json"))
-    assert problems.counts == {("warning", "not-judged"): 1}
 
 
 INJECTION = (
@@ -135,7 +133,7 @@ def test_budget_goes_to_the_first_questions_and_a_rerun_sends_nothing(tmp_path: 
         for max_calls, sent, n_judged in ((3, "abc", 4), (3, "", 4), (4, "d", 5), (0, "", 5)):
             before = len(server.seen)
             how = options(server.url, cache=str(tmp_path), max_calls=max_calls)
-            found = judge_cases(inputs, how, Problems())
+            found = decided(inputs, how)
             asked = [seen.summary for seen in server.seen[before:]]
             assert sorted(asked) == [f"요약 {name}" for name in sent]
             errors = [decision["judge"]["error"] for decision in found]
