@@ -11,6 +11,8 @@ from unittest.mock import patch
 import nbformat
 from click.testing import Result
 
+from tests.files import contents
+
 from .calling import call
 
 CONDITIONS = ("no_memory__seed1", "no_memory__seed2", "with_memory__seed1")
@@ -112,12 +114,8 @@ def run(notebooks: Path, folder: Path, *arguments: str, status: int = 0) -> Resu
 
 def files(folder: Path, *without: str) -> dict[str, bytes]:
     """Path below the folder -> content, but for files of these names."""
-    left_out = {*without, ".lock"}
-    contents = {}
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and path.name not in left_out:
-            contents[str(path.relative_to(folder))] = path.read_bytes()
-    return contents
+    left_out = (*without, ".lock")
+    return {name: raw for name, raw in contents(folder).items() if not name.endswith(left_out)}
 
 
 def make_undisturbed(folder: Path) -> None:

@@ -15,13 +15,11 @@ from evaltools.core.errors import Problems, UsageError
 from evaltools.core.plugins import get_suite
 from evaltools.core.workers import Workers
 
-from .calling import QUICK, call
 from .processes import alive, below, until
 from .small_report import (
     GATE,
     NAMES,
     REPORT,
-    RUNS,
     SCORE,
     TIMED,
     command,
@@ -125,19 +123,6 @@ def test_one_failed_report_does_not_stop_the_others(tmp_path: Path) -> None:
     for name in (NAMES[0], NAMES[2]):
         assert (tmp_path / "outputs/reports" / name / "metric_report.html").is_file()
     assert (tmp_path / "outputs/index.html").is_file()
-
-
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_one_bad_run_does_not_stop_the_others(tmp_path: Path, jobs: str) -> None:
-    bad = tmp_path / "bad"
-    bad.mkdir()
-    (bad / "scorecards.jsonl").write_text("{}\nnot json\n", encoding="utf-8")
-    runs = (str(bad), RUNS[0], str(tmp_path / "absent"), RUNS[1])
-    out = tmp_path / "outputs"
-    errors = call("score", "cr", *runs, "-o", out, "-j", jobs, *QUICK, status=3).stderr
-    assert sorted(p.name for p in (out / "results").glob("[!.]*")) == NAMES[:2]
-    assert f"error: {bad}/scorecards.jsonl:2:" in errors
-    assert errors.endswith(f"2 done; 2 failed ({tmp_path}/absent, bad)\n")
 
 
 def misbehave(how: str) -> None:

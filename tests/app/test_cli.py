@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import chdir
 from pathlib import Path
-from unittest.mock import patch
 
 import click
 import pytest
@@ -20,9 +18,8 @@ from evaltools import BUILT_IN
 from evaltools.app.cli import main
 from evaltools.core.files import example
 from evaltools.core.plugins import get_suite
-from evaltools.report.notebook import OPTION
 
-from .calling import QUICK, call, said, without_pages, written
+from .calling import QUICK, call, said, written
 
 RUN = "no_memory__seed1_proposed"
 SEEDS = [f"example:cr/{c}__seed{s}_proposed" for c in ("no_memory", "with_memory") for s in (1, 2)]
@@ -99,72 +96,32 @@ def test_columns_of_the_scores_of_summaries(here: Path) -> None:
 # --- reports
 
 REPORTED = "with_memory__seed1_proposed"
-BACKWARDS = [
-    f"example:cr/{c}__seed{s}_proposed" for c in ("with_memory", "no_memory") for s in (3, 2, 1)
-]
-REPORTS = {
-    "cr": (("report", "cr", f"example:cr/{REPORTED}"), REPORTED),
-    "seeds": (("report", "seeds", *BACKWARDS), "no_memory_vs_with_memory"),
-    "memfin": (
-        ("report", "memfin", "example:memfin/memory_agent", "example:memfin/plain_llm"),
-        "memory_agent_vs_plain_llm",
-    ),
-    "summary": (("report", "summary", "example:summary/cases.jsonl"), "cases"),
-}
-NAMES = sorted(name for _, name in REPORTS.values())
+STUDIES = {"memory_agent_vs_plain_llm", "no_memory_vs_with_memory"}
 
 
-@pytest.fixture(scope="module")
-def reports(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """The working folders of the four reports of the demo, and of what three of them rest on, made one by one.
-
-    The kernel of the second is started, those of the first are forked.
-    """
-    first, second = tmp_path_factory.mktemp("first"), tmp_path_factory.mktemp("second")
-    shutil.copytree(demo, first / "outputs")
-    with chdir(second):
-        with patch.dict(os.environ, {OPTION: "spawn"}):
-            call(*REPORTS["seeds"][0])
-        with without_pages():
-            for suite in ("memfin", "summary"):
-                call(*REPORTS[suite][0])
-    return [first, second]
-
-
-def test_reports_are_where_the_contract_says(reports: list[Path]) -> None:
-    out = reports[0] / "outputs"
-    assert sorted(p.name for p in out.iterdir()) == ["index.html", "reports", "results"]
+def test_reports_are_where_the_contract_says(demo: Path) -> None:
+    assert sorted(p.name for p in demo.iterdir()) == ["index.html", "reports", "results"]
     kinds = ("ipynb", "html")
-    expected = {f"{name}/metric_report.{kind}" for name in NAMES for kind in kinds}
-    there = written(out / "reports")
+    reports = STUDIES | {REPORTED, "cases"}
+    expected = {f"{name}/metric_report.{kind}" for name in reports for kind in kinds}
+    there = written(demo / "reports")
     assert expected <= there
-    of_papers = {file.split("/")[0] for file in there - expected}
-    assert of_papers == {REPORTS["seeds"][1], REPORTS["memfin"][1]}, "papers are of studies"
-    assert {f"{name}/paper.tex" for name in of_papers} <= there
+    assert {file.split("/")[0] for file in there - expected} == STUDIES, "papers are of studies"
+    assert {f"{name}/paper.tex" for name in STUDIES} <= there
 
 
-def test_the_same_reports_twice_are_the_same_to_the_byte(reports: list[Path]) -> None:
-    made_once = tuple(f"outputs/reports/{REPORTS[s][1]}/" for s in ("cr", "memfin", "summary"))
-    first, second = (
-        {name for name in written(folder) if not name.startswith(made_once)} for folder in reports
+def test_resume_keeps_and_fresh_makes_again(demo: Path, here: Path) -> None:
+    shutil.copytree(demo, "outputs")
+    command = ("report", "cr", f"example:cr/{REPORTED}")
+    page = Path("outputs/reports") / REPORTED / "metric_report.html"
+    before, content = page.stat().st_mtime_ns, page.read_bytes()
+    again = call(*command).stdout
+    assert again.endswith(
+        f"report  {page}\ngallery outputs/index.html\n1 done; 1 already current\n"
     )
-    assert first == second
-    for name in sorted(second):
-        if name.rpartition("/")[2] not in {"manifest.json", "index.html"}:
-            assert (reports[0] / name).read_bytes() == (reports[1] / name).read_bytes(), name
-
-
-def test_resume_keeps_and_fresh_makes_again(reports: list[Path]) -> None:
-    with chdir(reports[0]):
-        page = Path("outputs/reports") / REPORTED / "metric_report.html"
-        before, content = page.stat().st_mtime_ns, page.read_bytes()
-        again = call(*REPORTS["cr"][0]).stdout
-        assert again.endswith(
-            f"report  {page}\ngallery outputs/index.html\n1 done; 1 already current\n"
-        )
-        assert page.stat().st_mtime_ns == before
-        assert call(*REPORTS["cr"][0], "--fresh").stdout.endswith("1 done\n")
-        assert page.stat().st_mtime_ns != before and page.read_bytes() == content
+    assert page.stat().st_mtime_ns == before
+    assert call(*command, "--fresh").stdout.endswith("1 done\n")
+    assert page.stat().st_mtime_ns != before and page.read_bytes() == content
 
 
 # --- other commands

@@ -1,7 +1,4 @@
-"""Work on a dask cluster: order, refusals, killed workers, a scheduler that is lost.
-
-One cluster serves all tests; one that does not get its workers back after a kill is replaced.
-"""
+"""Work on a dask cluster: order, refusals, killed workers, a scheduler that is lost."""
 
 from __future__ import annotations
 
@@ -23,49 +20,16 @@ from .processes import until
 from .small_report import GATE, NAMES, REPORT, TIMED, command, files, make_gates, open_gates
 from .test_workers import DIE, double, refuse
 
-dask = pytest.importorskip("dask", reason="the extra dask is not installed")
 distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
 
 
-class Clusters:
-    """The cluster of two processes in use, and another when it has lost workers for good."""
-
-    def __init__(self) -> None:
-        self.cluster = self.start()
-
-    def start(self) -> distributed.LocalCluster:
-        # a task that kills a second worker is given up
-        with dask.config.set({"distributed.scheduler.allowed-failures": 1}):
-            return distributed.LocalCluster(
-                n_workers=2,
-                threads_per_worker=1,
-                processes=True,
-                dashboard_address=None,
-                silence_logs=50,
-            )
-
-    def whole(self) -> str:
-        """The address of a cluster that has both workers."""
-        with distributed.Client(self.cluster.scheduler_address, set_as_default=False) as client:
-            try:
-                client.wait_for_workers(2, timeout=20)
-            except TimeoutError:  # dask does not always start killed workers again
-                self.cluster.close()
-                self.cluster = self.start()
-        return self.cluster.scheduler_address
-
-
 @pytest.fixture(scope="module")
-def one_for_all() -> Iterator[Clusters]:
-    kept = Clusters()
-    yield kept
-    kept.cluster.close()
-
-
-@pytest.fixture
-def cluster(one_for_all: Clusters) -> str:
-    """The address of a scheduler with two workers of one thread each."""
-    return one_for_all.whole()
+def cluster() -> Iterator[str]:
+    """The address of a scheduler with two workers of one thread each; the last test kills one of them."""
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+    ) as two:
+        yield two.scheduler_address
 
 
 def test_no_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,6 +59,22 @@ def test_cluster_with_other_versions_is_refused(
     monkeypatch.setattr(workers, "versions", lambda: {"evaltools": "0.0.1"})
     with pytest.raises(UsageError, match="other versions of the libraries"):
         Workers(2, cluster).map(double, [1, 2])
+
+
+class KilledWorker(Exception):
+    """Stands for the one of dask, which it raises of a task that its workers did not survive."""
+
+
+def lost(x: int) -> int:
+    if x == DIE:
+        raise KilledWorker
+    return x
+
+
+def test_task_that_kills_its_workers_fails_alone(cluster: str) -> None:
+    ended = dict(Workers(2, cluster).ended(lost, [(1,), (DIE,), (2,)]))
+    assert isinstance(ended[1].exception(), WorkFailed)
+    assert [ended[index].result() for index in (0, 2)] == [1, 2]
 
 
 class SmallNotebook(distributed.WorkerPlugin):
@@ -137,14 +117,3 @@ def test_a_batch_on_a_cluster_is_the_same_to_the_byte(
     assert (running.returncode, errors) == (0, "")
     assert output.endswith("3 done\n")
     assert files(tmp_path / "outputs", *TIMED) == files(undisturbed / "outputs", *TIMED)
-
-
-def test_task_that_kills_its_workers_fails_alone(cluster: str) -> None:
-    """A neighbour may be lost with it, where it was on the killed workers too often."""
-    ended = dict(Workers(2, cluster).ended(double, [(1,), (DIE,), (2,)]))
-    assert isinstance(ended[1].exception(), WorkFailed)
-    for index, result in ((0, 2), (2, 4)):
-        if ended[index].exception() is None:
-            assert ended[index].result() == result
-        else:
-            assert isinstance(ended[index].exception(), WorkFailed)

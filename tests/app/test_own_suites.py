@@ -15,7 +15,7 @@ import pytest
 
 from tests.files import read_lines, write_lines
 
-from .calling import QUICK, call, said, without_pages, written
+from .calling import QUICK, call, said, written
 
 DATA = Path(__file__).parents[1] / "data"
 SUITE = ("--suite-file", "labels.py")
@@ -100,18 +100,6 @@ def test_compare_rerun_and_gallery(made: Path) -> None:
         aggregates = ("outputs/results/a_aggregated", "outputs/results/b_aggregated")
         same = call("compare", *SUITE, *aggregates).stdout
         assert same == call("compare", *SUITE, "--suite", "labels", "a", "b").stdout
-
-
-def test_results_folders_are_runs_of_a_study(made: Path, tmp_path: Path) -> None:
-    results = made / "outputs/results"
-    shutil.copy(DATA / "labels.py", tmp_path)
-    with chdir(tmp_path), without_pages():
-        call("report", "seeds", *SUITE, *(results / name for name in RUNS))
-    for file in ("aggregated_mean_std.csv", "comparison.csv"):
-        again = (tmp_path / "outputs/results/b_aggregated" / file).read_bytes()
-        assert again == (results / "b_aggregated" / file).read_bytes(), file
-    folders = {p.name for p in (tmp_path / "outputs/results").glob("[!.]*")}
-    assert folders == {"a_aggregated", "b_aggregated"}, "the runs stay where they are"
 
 
 def test_the_option_stands_before_the_group_too_and_processes_know_the_suite(here: Path) -> None:

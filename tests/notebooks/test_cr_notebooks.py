@@ -91,12 +91,6 @@ def test_a_notebook_looks_the_second_time_as_it_did_at_first() -> None:
     assert outputs[0] == outputs[1] and ".et-table" in outputs[0][0]
 
 
-def test_every_notebook_sends_its_styles() -> None:
-    """What the setup of a notebook shows is its styles: it must be the last of its cell."""
-    for path in asset_dir("notebooks").glob("*.ipynb"):
-        assert ".et-sample" in path.read_text(encoding="utf-8"), path
-
-
 def test_papermill_lists_every_parameter() -> None:
     for path in sorted(asset_dir("notebooks").glob("*.ipynb")):
         assert list(inspect_notebook(str(path))) == parameters_of(path)

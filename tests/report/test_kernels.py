@@ -1,6 +1,6 @@
 """Kernels: forked ones share nothing, end with whoever asked, and stand alone.
 
-That they give the bytes of started ones is seen in tests/app/test_cli.py.
+That they give the bytes of started ones is seen in tests/report/test_notebook.py.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from PIL import Image
 
 import evaltools as et
 from evaltools.core.errors import WorkFailed
-from evaltools.report.notebook import HTML, NOTEBOOK, is_current, run
+from evaltools.report.notebook import HTML, NOTEBOOK, OPTION, is_current, run
 from tests.app.calling import written
 from tests.files import contents
 
@@ -62,12 +62,15 @@ def test_what_no_file_can_hold_spoils_no_report(job: Any) -> None:
 
 
 def test_the_same_job_gives_the_same_bytes_and_prints_nothing(
-    job: Any, capfd: pytest.CaptureFixture[str]
+    job: Any, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = job("print(text)", text="x")
+    """Where kernels are forked, and where they are started."""
+    figure = "import matplotlib.pyplot as plt\n_ = plt.plot([1, 2])"
+    made = job("print(text)", figure, text="x")
     run(made)
     assert capfd.readouterr() == ("", "")
     first = contents(made.folder)
+    monkeypatch.setenv(OPTION, "spawn")
     run(made)
     assert contents(made.folder) == first and first.keys() == {NOTEBOOK, HTML}
 

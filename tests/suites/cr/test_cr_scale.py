@@ -82,14 +82,3 @@ def test_scorecards_of_outputs_are_the_same_whatever_the_shards(
     assert cards[0]["runtime"]["parsed_output"] == rows[0]
     assert not [p for p in written.iterdir() if p.suffix == ".part"]
     assert result.data["text_id"].tolist() == [*ids, "odd"]
-    again = evaluate("cr", written / "scorecards.jsonl", resampling=QUICK)
-    stage_delta = [
-        "changed",
-        "pairs_changed",
-        "label_changed",
-        "n_s1_pairs",
-        "n_final_pairs",
-        "change_type",
-    ]
-    columns = ["text_id", "gold", "final", "f1_s2_refpol", *stage_delta, "stage_delta_mismatch"]
-    pd.testing.assert_frame_equal(again.data[columns], result.data[columns])

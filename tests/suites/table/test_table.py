@@ -13,7 +13,7 @@ import evaltools as et
 from tests.app.calling import QUICK, call, without_pages
 from tests.files import write_lines
 
-from .tables import FEW, KINDS, ROW, ROWS, grid, put
+from .tables import FEW, KINDS, ROWS, grid, put
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "tsv"])
@@ -221,12 +221,6 @@ def test_names_that_differ_in_signs_alone_are_metrics_of_their_own(tmp_path: Pat
     ]
     run = et.evaluate("table", put(tmp_path, rows), resampling=FEW)
     assert [run.value(name) for name in names] == [0, 1, 2]
-
-
-def test_nan_is_not_measured(tmp_path: Path) -> None:
-    for kind in KINDS:
-        path = put(tmp_path, [ROW, {**ROW, "id": "b", "value": float("nan")}], kind)
-        assert et.evaluate("table", path)["acc"]["n_units"] == 1, kind
 
 
 @pytest.mark.parametrize("value", [None, 0, 1])
