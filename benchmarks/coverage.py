@@ -15,8 +15,8 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
+from evaltools.core.estimates import Resampling
 from evaltools.core.metric import Metric
-from evaltools.core.resampling import Resampling
 from evaltools.stats.compare import compare, compare_all
 from evaltools.stats.intervals import aggregate, estimate
 

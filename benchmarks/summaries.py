@@ -21,8 +21,8 @@ from pathlib import Path
 import pandas as pd
 
 from evaltools.suites.summary.entities import Entity, extractor
+from evaltools.suites.summary.read import Case
 from evaltools.suites.summary.rules import Rules, load_rules
-from evaltools.suites.summary.schema import Case
 from evaltools.suites.summary.scoring import score_case
 from evaltools.suites.summary.states import metric_state
 

@@ -12,16 +12,13 @@ from typing import Any, NamedTuple
 from pydantic_core import to_jsonable_python
 
 from ..core import plugins
-from ..core.errors import BAD_INPUT, InputError, Problems, UsageError, tell
-from ..core.files import resolve
-from ..core.folders import require_out
+from ..core.errors import BAD_INPUT, InputError, Problems, UsageError, bar, echo, tell
+from ..core.files import condition_of, find_runs, first_names, natural, resolve, safe_name
 from ..core.language import language, say, speak, speaking
-from ..core.manifest import NAME
-from ..core.names import condition_of, find_runs, first_names, natural, safe_name
+from ..core.manifest import NAME, require_out
 from ..core.results import result_hash, run_folders
 from ..core.scoring import locate, make_options, run_names
 from ..core.suite import Suite
-from ..core.terminal import bar, echo
 from ..core.workers import Workers
 from ..report.evaluate import evaluate, load
 from ..report.gallery import build, replaceable

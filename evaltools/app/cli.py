@@ -19,21 +19,20 @@ import click
 
 from .. import __version__
 from ..core.commands import LazyGroup, added, suite_file_option
-from ..core.errors import INTERRUPTED, tell
-from ..core.terminal import echo
+from ..core.errors import INTERRUPTED, echo, tell
 
 # each command: its module in `commands`, and what the help says of it
 COMMANDS = {
     "calibrate": ("calibrate", "Compare scores of a judge or of rules with labels of people."),
     "check": ("check", "List every problem of input files; write nothing."),
-    "compare": ("studies", "Is B better than A? Two runs, or two sets of seeds, in pairs."),
+    "compare": ("runs", "Is B better than A? Two runs, or two sets of seeds, in pairs."),
     "convert": ("convert", "Files of other tools to files of this one."),
     "demo": ("runs", "All reports and the gallery on the bundled examples."),
     "gallery": ("runs", "Make index.html of all results under OUTPUTS again."),
     "gate": ("gate", "Status 1 unless RESULT holds what is asked, for CI."),
     "lab": ("lab", "Open JupyterLab on a copy of the notebooks."),
-    "plan": ("studies", "How many samples and seeds would show a difference."),
-    "rank": ("studies", "Which condition is best on one metric: ranks."),
+    "plan": ("runs", "How many samples and seeds would show a difference."),
+    "rank": ("runs", "Which condition is best on one metric: ranks."),
     "report": ("runs", "Numbers, notebook and HTML page of runs."),
     "rerun": ("rerun", "Make the results of a manifest.json again and compare."),
     "score": ("runs", "Numbers of runs, without notebook and page."),

@@ -26,13 +26,11 @@ from ..core.commands import (
     together,
     verbose_option,
 )
-from ..core.errors import UsageError
-from ..core.files import resolve
+from ..core.errors import UsageError, echo
+from ..core.files import find_runs, resolve
 from ..core.language import LANGUAGES, PACKAGE
-from ..core.names import find_runs
 from ..core.plugins import get_suite, load_suite_file
 from ..core.results import run_folders
-from ..core.terminal import echo
 from ..core.workers import Workers
 from ..report.make_study import suite_of_run
 

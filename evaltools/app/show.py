@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import pandas as pd
 
 from ..core.check import LEVEL_WORDS, Check
-from ..core.terminal import echo, paragraph, table
+from ..core.errors import echo, paragraph, table
 from ..report import study_sentences
 from ..report.result import Result
 from ..report.run import Run

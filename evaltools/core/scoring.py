@@ -17,8 +17,8 @@ from pydantic import ValidationError
 
 from .. import BUILT_IN, __version__
 from .errors import Problems, UsageError, shown_path
-from .files import content_hash, resolve, sha256, state
-from .folders import require_replaceable
+from .estimates import Resampling
+from .files import content_hash, resolve, safe_name, sha256, state
 from .language import language
 from .manifest import (
     SCHEMA_VERSION,
@@ -26,11 +26,10 @@ from .manifest import (
     Manifest,
     found_problems,
     policy_hash,
+    require_replaceable,
     versions,
 )
-from .names import safe_name
 from .records import all_wrong
-from .resampling import Resampling
 from .suite import Scored, Source, Suite
 from .workers import Workers
 

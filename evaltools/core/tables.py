@@ -22,10 +22,9 @@ from pydantic import (
     model_validator,
 )
 
-from .files import ending
+from .files import ending, first_names
 from .json_files import read_jsonl
 from .metric import LARGEST
-from .names import first_names
 from .records import BOM, File, T, fitted, not_utf8
 
 TEXTS = TypeAdapter(list[str | None])

@@ -18,9 +18,8 @@ from pathlib import Path
 from threading import Lock, Thread
 from typing import Any
 
-from .errors import UsageError, WorkFailed
+from .errors import UsageError, WorkFailed, bar, echo
 from .manifest import versions
-from .terminal import bar, echo
 
 LOST = "the process that worked on it was killed (out of memory?)"
 

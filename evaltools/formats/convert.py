@@ -11,8 +11,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from ..core.errors import Problems, UsageError
-from ..core.files import refuse_input, write_csv, write_jsonl
-from ..core.names import first_names
+from ..core.files import first_names, refuse_input, write_csv, write_jsonl
 from . import deepeval, inspect_logs, lines, lm_eval, promptfoo, ragas, semeval
 from .source import Records, Source, where
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import OnError, Problems, UsageError
+from ..core.estimates import Method, Resampling, make_resampling
 from ..core.files import resolve
-from ..core.folders import require_out, whole_folder
+from ..core.manifest import require_out, whole_folder
 from ..core.memory import as_files, is_path
 from ..core.plugins import get_suite, with_metrics
-from ..core.resampling import Method, Resampling, make_resampling
 from ..core.results import (
     UNITS,
     is_current,

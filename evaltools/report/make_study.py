@@ -18,21 +18,22 @@ from pandas.api.extensions import ExtensionArray
 
 from ..core.errors import Problems, UsageError
 from ..core.estimates import public_frame
-from ..core.files import bytes_hash, resolve, write_csv
-from ..core.folders import require_replaceable, whole_folder
-from ..core.language import language
-from ..core.manifest import Manifest, Member
-from ..core.memory import as_files, is_data, is_path
-from ..core.metric import Metric
-from ..core.names import (
+from ..core.files import (
     LONGEST_NAME,
     RUN_NAME,
+    bytes_hash,
     condition_of,
     find_runs,
     first_names,
     natural,
+    resolve,
     safe_name,
+    write_csv,
 )
+from ..core.language import language
+from ..core.manifest import Manifest, Member, require_replaceable, whole_folder
+from ..core.memory import as_files, is_data, is_path
+from ..core.metric import Metric
 from ..core.plugins import get_suite, suite_of_path
 from ..core.results import read_manifest, run_folders, suite_of_manifest, write_result
 from ..core.scoring import run_names

@@ -20,12 +20,12 @@ from typing import Any
 from ..core import plugins
 from ..core.errors import WorkFailed
 from ..core.files import NOTEBOOK, asset_dir, atomic, bytes_hash, dumps, sha256, write_text
-from ..core.folders import changed_files, locked, set_aside
 from ..core.language import say, speak
+from ..core.manifest import changed_files, locked, set_aside
 from . import page, paper
-from .display import names_set
 from .make_study import study
 from .study import Study
+from .tables import names_set
 
 # environment variable: with "spawn" every process of a notebook is started anew
 OPTION = "EVALTOOLS_KERNELS"

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from ..core.files import natural
 from ..core.language import speaking
-from ..core.names import natural
 from . import study_sentences
 from . import text as plain
 from .page import ANSWERED

@@ -11,10 +11,10 @@ import pandas as pd
 
 from ..core.check import Check
 from ..core.errors import UsageError
+from ..core.estimates import Resampling
+from ..core.files import nearest
 from ..core.language import say
 from ..core.metric import AnyMetric
-from ..core.names import nearest
-from ..core.resampling import Resampling
 from . import paper
 from .samples import sample_view
 from .tables import HtmlTable

@@ -12,9 +12,9 @@ import pandas as pd
 from ..core.check import Check, check_lines
 from ..core.errors import UsageError
 from ..core.estimates import marked_blocked, public_frame
+from ..core.files import first_names
 from ..core.language import speaking
 from ..core.metric import AnyMetric, Metric, MetricTable
-from ..core.names import first_names
 from ..core.suite import Suite
 from ..stats.breakdown import PART, by_parts, compare_parts
 from ..stats.compare import Comparison, compare_all, directions, ranks

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ..core.estimates import Row, is_null
+from ..core.estimates import Resampling, Row, is_null
 from ..core.language import listed, say
 from ..core.metric import metric_title
-from ..core.resampling import Resampling
 from ..stats.compare import POWER
 from ..stats.intervals import MIN_UNITS
 from .tables import shown_texts

@@ -23,9 +23,8 @@ from ..core.check import (
     other_texts,
     worst_first,
 )
-from ..core.files import EXAMPLES, bytes_hash, dumps
+from ..core.files import EXAMPLES, bytes_hash, dumps, natural
 from ..core.language import language, listed, say
-from ..core.names import natural
 from .tables import HtmlTable, fold, table
 
 if TYPE_CHECKING:

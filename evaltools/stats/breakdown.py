@@ -10,9 +10,9 @@ import pandas as pd
 from pandas.api.types import is_list_like
 
 from ..core.errors import UsageError
+from ..core.estimates import Resampling
+from ..core.files import nearest
 from ..core.metric import MetricTable, subset
-from ..core.names import nearest
-from ..core.resampling import Resampling
 from .compare import compare, verdicts
 from .effects import NothingPaired
 from .influence import Runs

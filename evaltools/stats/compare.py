@@ -20,9 +20,9 @@ import pandas as pd
 from scipy.special import stdtr, stdtrit
 
 from ..core.errors import UsageError
+from ..core.estimates import Resampling
+from ..core.files import nearest
 from ..core.metric import MetricTable, as_ratios, subset
-from ..core.names import nearest
-from ..core.resampling import Resampling
 from .effects import ROUGH, paired, same_questions
 from .formulas import smallest_shown
 from .influence import Array, Cells, Runs, effective_units, label

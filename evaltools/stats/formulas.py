@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import bdtr, ndtr, ndtri, stdtrit
 
-from ..core.resampling import Resampling
+from ..core.estimates import Resampling
 from .influence import Array
 
 Limits = tuple[float, float]

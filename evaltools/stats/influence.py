@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..core.files import nearest
 from ..core.metric import LARGEST, AnyMetric, Metric, MetricTable, as_ratios, columns_of, linear
-from ..core.names import nearest
 
 Array = np.ndarray
 Seed = Hashable

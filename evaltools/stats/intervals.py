@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr
 
-from ..core.estimates import complete, public_frame
+from ..core.estimates import Resampling, complete, public_frame
 from ..core.metric import Metric, MetricTable
-from ..core.resampling import Resampling
 from .effects import Effect
 from .formulas import (
     DOUBT,

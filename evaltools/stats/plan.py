@@ -16,8 +16,8 @@ import pandas as pd
 from scipy.special import chdtri, ndtri, stdtrit
 
 from ..core.errors import UsageError
+from ..core.estimates import Resampling
 from ..core.metric import MetricTable, subset
-from ..core.resampling import Resampling
 from .effects import ROUGH, Effect, paired
 from .formulas import variance_of_change
 from .influence import Runs, effective_units, label, sample_variance

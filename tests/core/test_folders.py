@@ -10,7 +10,7 @@ import pytest
 
 import evaltools as et
 from evaltools.core.files import bytes_hash, example
-from evaltools.core.folders import whole_folder
+from evaltools.core.manifest import whole_folder
 from tests.app.calling import QUICK, call
 from tests.files import contents
 

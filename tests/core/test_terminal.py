@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from evaltools.core.terminal import echo, printable
+from evaltools.core.errors import echo, printable
 
 
 def test_what_a_name_or_a_file_may_hold() -> None:

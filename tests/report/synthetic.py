@@ -11,10 +11,9 @@ from matplotlib.figure import Figure
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from evaltools.report import figures, tables
-from evaltools.report.display import figure_png
 from evaltools.report.figures import forest
 from evaltools.report.samples import Line, Row, SampleView, samples
-from evaltools.report.tables import HtmlTable
+from evaltools.report.tables import HtmlTable, figure_png
 
 HOSTILE = (
     "<script>window.hacked = 1</script>",

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 import seaborn as sns
 
-from evaltools.report.display import figure_png
 from evaltools.report.figures import figure_style
+from evaltools.report.tables import figure_png
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 

@@ -12,10 +12,9 @@ from markupsafe import Markup
 
 import evaltools as et
 from evaltools.core.language import speaking
-from evaltools.report.display import frame_table
 from evaltools.report.first_screen import run_screen, study_screen, trust_line
 from evaltools.report.samples import changed_units, groups_of_change
-from evaltools.report.tables import table
+from evaltools.report.tables import frame_table, table
 from evaltools.report.text import interval, number
 
 FAST = et.Resampling(n_resamples=100)

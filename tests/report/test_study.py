@@ -11,7 +11,7 @@ import pytest
 
 import evaltools as et
 from evaltools.core.errors import UsageError
-from evaltools.core.names import find_runs
+from evaltools.core.files import find_runs
 from evaltools.report import study_sentences
 from evaltools.report.make_study import group
 from tests.app.calling import renamed

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from evaltools.core.estimates import Method, Resampling
 from evaltools.core.metric import AnyMetric, Difference, Mean, Metric, MetricTable
-from evaltools.core.resampling import Method, Resampling
 from evaltools.stats.breakdown import breakdown
 from evaltools.stats.formulas import wilson
 from evaltools.stats.intervals import MIN_UNITS, estimate, gains_and_losses

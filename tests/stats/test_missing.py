@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from evaltools.core.errors import UsageError
+from evaltools.core.estimates import Resampling
 from evaltools.core.metric import Difference, Mean, Metric, MetricTable
-from evaltools.core.resampling import Resampling
 from evaltools.report.study_sentences import verdict_parts
 from evaltools.stats.compare import Comparison, compare, ranks
 from evaltools.stats.effects import unit_changes

@@ -11,8 +11,8 @@ import pytest
 from scipy import stats
 
 from evaltools.core.errors import UsageError
+from evaltools.core.estimates import Resampling
 from evaltools.core.metric import Metric
-from evaltools.core.resampling import Resampling
 from evaltools.stats.compare import compare, compare_all, ranks
 from evaltools.stats.multiple import holm, max_t, sign_flip
 from evaltools.stats.plan import plan

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from evaltools.core.estimates import Resampling
 from evaltools.core.metric import Difference, Metric, MetricTable
-from evaltools.core.resampling import Resampling
 from evaltools.stats.compare import compare
 from evaltools.stats.influence import label
 from evaltools.stats.intervals import aggregate, estimate

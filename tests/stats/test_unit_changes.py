@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from evaltools.core.estimates import Resampling
 from evaltools.core.metric import Metric
-from evaltools.core.resampling import Resampling
 from evaltools.stats.compare import compare
 from evaltools.stats.effects import differing, unit_changes
 from evaltools.stats.influence import mean_shares

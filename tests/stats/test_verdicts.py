@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 
 import evaltools as et
+from evaltools.core.estimates import Resampling
 from evaltools.core.metric import Difference, Metric
-from evaltools.core.resampling import Resampling
 from evaltools.stats.compare import compare
 from evaltools.stats.intervals import estimate
 from tests.stats.comparing import MEAN, compared, differing, rows, two

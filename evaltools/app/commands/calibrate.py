@@ -9,10 +9,9 @@ from pathlib import Path
 import click
 
 from ...core.commands import PATH
-from ...core.errors import Problems
+from ...core.errors import Problems, echo, paragraph
 from ...core.files import YOURS, refuse_input, write_csv
 from ...core.records import File
-from ...core.terminal import echo, paragraph
 from ...report.text import visible
 from ...stats.calibration import calibrate as calibration_of
 from ...stats.labels import read_labels, read_scores

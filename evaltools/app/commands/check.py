@@ -11,10 +11,9 @@ from typing import Any
 import click
 
 from ...core.commands import LazyGroup, added, files_argument, suite_file_option
-from ...core.errors import BAD_INPUT, InputError, Problems
+from ...core.errors import BAD_INPUT, InputError, Problems, echo
 from ...core.plugins import get_suite
 from ...core.scoring import locate, make_options, run_names, score_units
-from ...core.terminal import echo
 from ...core.workers import Workers
 from ..options import suite_options
 

@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from ...core.commands import PATH, files_argument, on_error_option, quiet_option
-from ...core.errors import OnError, Problems
-from ...core.terminal import echo
+from ...core.errors import OnError, Problems, echo
 from ...formats.convert import FORMATS
 from ...formats.convert import convert as convert_files
 

@@ -12,15 +12,13 @@ from xml.etree import ElementTree
 import click
 
 from ...core.commands import PATH
-from ...core.errors import GATE_NOT_MET, Problems, UsageError
+from ...core.errors import GATE_NOT_MET, Problems, UsageError, echo
 from ...core.estimates import Row
-from ...core.files import refuse_input, write_text
+from ...core.files import nearest, refuse_input, write_text
 from ...core.json_files import read_model
 from ...core.manifest import NAME, Manifest
 from ...core.metric import metric_title
-from ...core.names import nearest
 from ...core.results import METRICS, SPOILT, UNITS, MetricsFile, run_folders, spoilt_files
-from ...core.terminal import echo
 from ...report.evaluate import load
 from ...report.make_study import compare
 from ...report.study_sentences import verdict_text

@@ -10,9 +10,8 @@ from pathlib import Path
 import click
 
 from ...core.commands import PATH
-from ...core.errors import UsageError
+from ...core.errors import UsageError, echo
 from ...core.files import asset_dir, require_writable, write_text
-from ...core.terminal import echo
 
 # nothing is fetched from the network
 OFFLINE = [

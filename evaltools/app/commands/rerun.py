@@ -12,15 +12,13 @@ from typing import Any
 import click
 
 from ...core.commands import PATH, suite_file_option
-from ...core.errors import FAILED, Problems, UsageError
+from ...core.errors import FAILED, Problems, UsageError, echo
 from ...core.files import sha256
-from ...core.folders import require_out
 from ...core.json_files import read_model
 from ...core.language import speaking
-from ...core.manifest import NAME, Manifest, Member
+from ...core.manifest import NAME, Manifest, Member, require_out
 from ...core.plugins import get_suite
 from ...core.results import METRICS, MetricsFile
-from ...core.terminal import echo
 from ...report.evaluate import evaluate
 from ...report.make_study import study
 from ...report.run import Run

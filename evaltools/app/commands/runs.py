@@ -1,4 +1,4 @@
-"""`evaltools score`, `report`, `demo` and `gallery`: runs to results, pages, and the page that finds them all."""
+"""`evaltools report`, `score`, `demo`, `compare`, `rank` and `plan`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import pandas as pd
 
 from ...core.commands import (
     PATH,
@@ -19,24 +20,202 @@ from ...core.commands import (
     quiet_option,
     runs_argument,
     suite_file_option,
+    verbose_option,
 )
-from ...core.files import EXAMPLES
+from ...core.errors import UsageError, echo, paragraph
+from ...core.files import EXAMPLES, find_runs, refuse_input, write_csv
 from ...core.language import language, speak
-from ...core.names import find_runs
+from ...core.manifest import require_out
 from ...core.plugins import get_suite
-from ...core.terminal import echo
+from ...report import make_study
 from ...report.gallery import build
 from ...report.make_study import suite_of_run
+from ...report.study_sentences import ranking
 from .. import batch
 from ..options import (
     RunsCommand,
     batch_options,
     declared_options,
     jobs_option,
+    study_options,
     suite_languages,
     suite_option,
     suite_options,
 )
+from ..show import show_checks, show_frame, show_study
+
+csv_option = click.option(
+    "--csv",
+    "csv_file",
+    type=PATH,
+    help="Write all of it there as well.",
+)
+
+
+def _whole_numbers(text: str) -> list[int]:
+    """The whole numbers of "1,3,5"."""
+    parts = text.split(",")
+    if not all(part.isdecimal() and int(part) for part in parts):
+        raise click.BadParameter(f"{text!r}: expected whole numbers from 1 on, joined by commas")
+    return [int(part) for part in parts]
+
+
+def _require_target(csv_file: Path | None, *runs: str) -> None:
+    if csv_file is not None:
+        refuse_input(csv_file, [path for run in runs for path in find_runs(run)])
+
+
+def _write(csv_file: Path | None, table: pd.DataFrame) -> None:
+    if csv_file is not None:
+        write_csv(csv_file, table)
+        echo(csv_file)
+
+
+@click.command(cls=RunsCommand)
+@click.argument("baseline", metavar="A", type=RUN)
+@click.argument("candidate", metavar="B", type=RUN)
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Every metric, not only the headline.",
+)
+@csv_option
+@declared_options
+@verbose_option
+@study_options
+def compare(
+    baseline: str,
+    candidate: str,
+    everything: bool,
+    csv_file: Path | None,
+    verbose: bool,
+    **settings: Any,
+) -> None:
+    """Is B better than A? Two runs, or two sets of seeds, in pairs.
+
+    A and B are a run, a results folder, a run_id (the common prefix of the folders <run_id>__seed<N>_<mode>),
+    or several runs joined by commas. The options of the suite are taken too (evaltools score SUITE --help).
+    """
+    _require_target(csv_file, baseline, candidate)
+    study = make_study.compare(baseline, candidate, **settings)
+    show_study(study, verbose, everything)
+    _write(csv_file, make_study.comparison_table(study))
+
+
+@click.command(cls=RunsCommand)
+@runs_argument
+@click.option(
+    "--metric",
+    required=True,
+    metavar="NAME",
+    help="The metric that the conditions are ranked by.",
+)
+@out_option
+@verbose_option
+@study_options
+def rank(
+    runs: tuple[str, ...],
+    metric: str,
+    out: Path,
+    verbose: bool,
+    **settings: Any,
+) -> None:
+    """Which condition is best on one metric: ranks.
+
+    Every pair is compared, all pairs together. Writes results/<baseline>_aggregated/ with ranks.csv in
+    it; the baseline is the first condition by name.
+    """
+    require_out(out)
+    study = make_study.study(runs, **{**settings, "primary": metric})
+    ranks = study.rank()
+    if ranks["rank_low"].count() < 2:
+        raise UsageError(f"{metric} is measured in fewer than two conditions: nothing to rank")
+    (folder,) = make_study.save_study(study, out, [study.baseline])
+    for sentence in ranking(study):
+        paragraph(sentence)
+    echo()
+    show_frame(ranks, verbose)
+    echo()
+    show_checks(study.doubts, verbose)
+    echo(folder / "ranks.csv")
+
+
+@click.command(cls=RunsCommand)
+@runs_argument
+@click.option(
+    "--metric",
+    required=True,
+    metavar="NAME",
+    help="The metric in which the difference is looked for.",
+)
+@click.option(
+    "--difference",
+    required=True,
+    type=float,
+    metavar="X",
+    help="The difference, in the metric's own unit.",
+)
+@click.option(
+    "--power",
+    type=float,
+    default=0.8,
+    help="Probability of finding it, 0 to 1.",
+)
+@click.option(
+    "--seeds",
+    default="1,3,5",
+    metavar="N,...",
+    type=_whole_numbers,
+    help="Numbers of seeds to plan for.",
+)
+@csv_option
+@study_options
+def plan(
+    runs: tuple[str, ...],
+    metric: str,
+    difference: float,
+    power: float,
+    seeds: Sequence[int],
+    csv_file: Path | None,
+    **settings: Any,
+) -> None:
+    """How many samples and seeds would show a difference.
+
+    RUN... are the pilot: the runs of two conditions (named as for `compare`), or seeds of one.
+    """
+    _require_target(csv_file, *runs)
+    pilot = make_study.study(runs, **settings)
+    planned = pilot.plan(
+        metric,
+        difference,
+        power=power,
+        seeds=seeds,
+    )
+    candidate = pilot.candidates[0] if pilot.candidates else "another condition"
+    paragraph(
+        f"To show {candidate} better than {pilot.baseline} by {difference:g} on “{pilot.title(metric)}” with "
+        f"{power:.0%} power, as the primary metric at level {pilot.resampling.level:.2g}:"
+    )
+    echo()
+    show_frame(planned.dropna(axis="columns", how="all"))
+    echo()
+    unit = pilot.suite.unit
+    paragraph(f"samples: units ({unit}); samples_low to samples_high: what these runs leave open.")
+    lacking = planned.loc[planned["samples"].isna(), "seeds"].astype(str).unique()
+    if len(lacking):
+        of_seed = pilot.conditions.values()
+        few = min(map(len, of_seed)) // (1 if pilot.candidates else 2) < 2
+        why = "the differences between seeds keep the power below what is asked"
+        if few:
+            why = "the pilot has one seed a side, which does not tell how far seeds differ"
+        paragraph(f"No number of samples is known for {', '.join(lacking)} seeds: {why}.")
+    if not pilot.candidates:
+        paragraph(
+            "One condition only: another one is assumed to differ from it as its own seeds do from each other."
+        )
+    _write(csv_file, planned)
+
 
 paper_option = click.Option(
     ["--paper"],

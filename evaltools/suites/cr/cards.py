@@ -1,20 +1,39 @@
-"""How samples of Conflict Review are browsed: groups of them, and a card a sample with its tuples marked."""
+"""What Conflict Review shows: checks of its inputs, cards of its samples with their tuples marked, files for people."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
+from msgspec import json
 
+from ...core.check import Check, Level, duplicate_texts, share_check
+from ...core.files import write_csv, write_text
 from ...core.language import listed, say
+from ...core.metric import Metric
 from ...report.samples import Line, Place, Row, SampleView
-from .tuples import KEY_NAMES, KEYS, EvalTuple, Key, MatchPolicy, Side, match_pairs, pairs
+from ...report.tables import text_table
+from ...report.text import markdown, markdown_table
+from .schema import STAND_IN
+from .tuples import (
+    KEY_NAMES,
+    KEYS,
+    EvalTuple,
+    Key,
+    MatchPolicy,
+    Side,
+    attribute_of,
+    match_pairs,
+    pairs,
+)
 
 if TYPE_CHECKING:
     from ...report.run import Run
     from ...report.study import Study
+
 
 GROUPS = {
     "broken": ("outcome_{key} == 'break'", "Broken: right before review, wrong after"),
@@ -195,3 +214,182 @@ def _review(sample: Mapping[Any, Any]) -> str:
         actors.setdefault(text, []).append(actor)
     acted = [f"{listed(dict.fromkeys(names))} {text}" for text, names in actors.items()]
     return say("Review: {actions}.", actions=" · ".join(acted)) if acted else ""
+
+
+# a system that names a ref of the gold three times in ten misses ten in a row in 3% of runs; fewer prove nothing
+FEW_REFS = 10
+
+# a sample without a tuple has F1 0: this share of them keeps every mean F1 from its last 0.05, as runs differ by
+EMPTY_SHARE = 0.05
+
+# the group of the metrics by ref that compare predicted tuples with each other only
+WITHOUT_GOLD = "Polarity conflict"
+
+BY_TERM = "Rerun with --protocol cr_v1."
+
+
+def checks(run: Run) -> Iterator[Check]:
+    """The checks of a run."""
+    data = run.data
+    yield from duplicate_texts(data, "text", "text_id")
+    if not data["protocol"].any():  # D25
+        text = "{of} samples are predictions that no review has seen: nothing before review, or of it, is measured"
+        blocks = tuple(name for name, value in run.to_dict().items() if value is None)
+        yield from share_check(
+            "predictions-only",
+            "info",
+            text,
+            len(data),
+            len(data),
+            blocks,
+        )
+    yield from gold_without_pairs(run)
+    yield from ref_outside_gold(run)
+    yield from of_samples(data)
+
+
+def of_samples(data: pd.DataFrame) -> Iterator[Check]:
+    """Tuples that take no part, samples without a prediction or a reply, and replies of the stand-in."""
+    of = len(data)
+    text = "{n} of {of} predicted tuples have an empty ref: they take no part in the metrics by ref"
+    n_invalid, n_pred = data["n_invalid_ref"].sum(), data["n_pred_used"].sum()
+    yield from share_check(
+        "invalid-refs",
+        "warning",
+        text,
+        n_invalid,
+        n_pred,
+    )  # D27
+    text = "{n} of {of} samples with gold have no predicted tuple, and their F1 is 0"
+    n_gold, n_empty = data["has_gold"].sum(), (data["has_gold"] & (data["n_pred_used"] == 0)).sum()
+    yield from share_check(
+        "empty-predictions",
+        "warning",
+        text,
+        n_empty,
+        n_gold,
+        above=EMPTY_SHARE,
+    )
+    text = (
+        "for {n} of {of} samples the runner could not get or read a reply; they are scored with the"
+        " tuples that are left"
+    )
+    n_failed = data["parse_failed"].sum()
+    level: Level = "blocking" if n_failed == of else "warning"
+    yield from share_check(
+        "parse-failures",
+        level,
+        text,
+        n_failed,
+        of,
+    )
+    text = "the replies of {n} samples are a stand-in's, by rules: no model was asked, the numbers are of none"
+    yield from share_check(
+        "stand-in",
+        "warning",
+        text,
+        (data["model"] == STAND_IN).sum(),
+        of,
+    )
+
+
+def gold_without_pairs(run: Run) -> Iterator[Check]:
+    """No gold tuple of the run has a pair under a key: that key is not measured (D26)."""
+    data = run.data
+    n_gold = int(data["n_gold_tuples"].sum())
+    keys = [key for key in KEYS if not data[f"has_gold_{key}"].any()]
+    if n_gold and keys:
+        text = "none of the {of} gold tuples has a pair by {keys}: these metrics are not measured"
+        names = listed([say(KEY_NAMES[key]) for key in keys])
+        message = say(text, of=f"{n_gold:,}", keys=names)
+        is_lost = run.options.key in keys
+        yield Check(
+            "gold-without-pairs",
+            "blocking" if is_lost else "info",
+            f"{message}. {say(BY_TERM)}" if is_lost else message,
+            0,
+            n_gold,
+            _resting_on(run, keys),
+        )
+
+
+def ref_outside_gold(run: Run) -> Iterator[Check]:
+    """No predicted ref stands anywhere in the gold of the run: the two sides name aspects in two ways.
+
+    Blocks the metrics by ref, and those by attribute where no predicted attribute stands in the gold either.
+    """
+    # the first spares reading the tuples of nearly every run; of the second see gold_without_pairs
+    if run.data["tp_refpol"].any() or not run.data["has_gold_refpol"].any():
+        return
+    with_gold = run.data[run.data["has_gold"].astype(bool)]
+    gold = {*_refs(with_gold["gold"])} - {""}
+    final = _refs(with_gold["final"])
+    predicted = {*final} - {""}
+    if not final or gold & predicted:
+        return
+    keys = ["refpol", "attrpol"]
+    if {*map(attribute_of, gold)} & {*map(attribute_of, predicted)} - {""}:
+        keys = ["refpol"]
+    text = "The predictions use {n} refs and the gold {known}, none in common, so metrics by them are always 0."
+    message = say(text, n=f"{len(predicted):,}", known=f"{len(gold):,}")
+    if run.options.key == "refpol":
+        message = f"{message} {say(BY_TERM)}"
+    of = sum(map(bool, final)) or len(final)
+    is_sure = of >= FEW_REFS
+    yield Check(
+        "ref-outside-gold",
+        "blocking" if is_sure else "warning",
+        message,
+        0,
+        of,
+        _resting_on(run, keys) if is_sure else (),
+    )
+
+
+def _refs(column: pd.Series) -> list[str]:
+    """The refs of all tuples of a column of the units."""
+    # read as one text: to read each cell by itself, in all columns, takes three times as long and much memory
+    samples = json.decode(f"[{','.join(column)}]", type=list[list[EvalTuple]])
+    return [named.ref for tuples in samples for named in tuples]
+
+
+def _resting_on(run: Run, keys: Sequence[str]) -> tuple[str, ...]:
+    """The names of the metrics that compare with gold by one of the keys."""
+    names = []
+    for metric in run.metrics:
+        named = f"{metric.name} {metric.alias_of}"
+        if metric.name == "tuple_f1_s2_after_rep":
+            named = run.options.key
+        if metric.group != WITHOUT_GOLD and any(key in named for key in keys):
+            names.append(metric.name)
+    return tuple(names)
+
+
+def structural_metrics(run: Run) -> dict[str, Any]:
+    """One row: the run, every metric by name, blocked, eval_semver, eval_policy_hash; None is not measured.
+
+    `blocked` lists the metrics that mean nothing here, divided by semicolons (D47). Counts are whole numbers.
+    """
+    values: dict[str, Any] = run.to_dict()
+    for metric in run.metrics:
+        is_count = isinstance(metric, Metric) and not metric.denominator
+        if is_count and values[metric.name] is not None:
+            values[metric.name] = int(values[metric.name])
+    return {
+        "run": run.name,
+        "protocol": run.options.protocol,
+        **values,
+        "blocked": ";".join(name for name in values if name in run.blocked) or None,
+        "eval_semver": run.policy["eval_semver"],
+        "eval_policy_hash": run.policy["eval_policy_hash"],
+    }
+
+
+def artifacts(run: Run, folder: Path) -> None:
+    """structural_metrics.csv (a row) and structural_metrics_table.md (every metric with its interval)."""
+
+    metrics_folder = folder / "derived" / "metrics"
+    write_csv(metrics_folder / "structural_metrics.csv", pd.DataFrame([structural_metrics(run)]))
+    head = f"# Structural metrics of {markdown(run.name)}"
+    page = f"{head}\n\n{markdown_table(text_table(run.estimates))}\n`{run.signature}`\n"
+    write_text(metrics_folder / "structural_metrics_table.md", page)

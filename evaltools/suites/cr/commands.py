@@ -16,10 +16,9 @@ from ...core.commands import (
     out_option,
     quiet_option,
 )
-from ...core.errors import FAILED, OnError, Problems
+from ...core.errors import FAILED, OnError, Problems, echo
 from ...core.files import resolve
 from ...core.language import language
-from ...core.terminal import echo
 
 
 @click.command()

@@ -6,14 +6,12 @@ import tomllib
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
 
 from msgspec import json
 
 from ...core.metric import MetricTable, make_metric
 from ...core.suite import Suite
-from .artifacts import artifacts
-from .checks import checks
+from .cards import artifacts, checks, finding, sample_view
 from .options import CrOptions
 from .read import FILES, MAIN, RUNNER, locate
 from .sample import Action
@@ -76,18 +74,6 @@ def primary(options: CrOptions, blocked: frozenset[str]) -> str:
     return headline(options, blocked)[1]
 
 
-def _sample_view(shown: Any) -> Any:
-    from . import cards  # for pages only
-
-    return cards.sample_view(shown)
-
-
-def _finding(shown: Any) -> Any:
-    from . import cards
-
-    return cards.finding(shown)
-
-
 SUITE = Suite(
     name="cr",
     title="Conflict Review",
@@ -104,8 +90,8 @@ SUITE = Suite(
     artifacts=artifacts,
     notebook="cr_run.ipynb",
     study_notebook="cr_seeds.ipynb",
-    sample_view=_sample_view,
-    finding=_finding,
+    sample_view=sample_view,
+    finding=finding,
     runner=RUNNER,
     decode={
         **dict.fromkeys(("gold", "stage1", "final"), partial(json.decode, type=list[EvalTuple])),

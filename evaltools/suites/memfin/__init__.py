@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .turns import score_dialog
+    from .score import score_dialog
 
 __all__ = ["score_dialog"]
 
@@ -17,9 +17,9 @@ def __getattr__(name: str) -> Any:
     # loaded on first use, so that `import evaltools` and the command line stay quick
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import turns
+    from . import score
 
-    return getattr(turns, name)
+    return getattr(score, name)
 
 
 def __dir__() -> list[str]:

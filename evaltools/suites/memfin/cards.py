@@ -1,19 +1,29 @@
-"""Turns as cards: what was asked and answered, what was required, and what falls short of it."""
+"""What MemFin shows: turns as cards with what falls short in them, checks of what was measured, files for people."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ...core.check import Check, duplicate_texts, share_check
+from ...core.files import write_json, write_jsonl, write_text
 from ...core.language import listed, say
+from ...core.manifest import SCHEMA_VERSION
 from ...report.samples import Line, Place, Row, SampleView
-from .measures import MEASURES
+from ...report.tables import text_table
+from ...report.text import markdown, markdown_table
+from ...report.trust import problems_of
+from .measures import MEASURES, counters, eligibility, micro_and_macro
+from .score import TURN_EVAL
 
 if TYPE_CHECKING:
     from ...report.run import Run
+
 
 Turn = Mapping[Any, Any]
 
@@ -156,3 +166,194 @@ VIEW = SampleView(
     given=("required",),
     compared=("reply",),
 )
+
+
+# more than this share matters: the interval of a rate over 300 turns is about 0.05 wide to either side
+MANY = 0.05
+
+# from this share on a number says more of the echo than of the rest
+MOST = 0.5
+
+# how the names of the metrics begin that are read from what the system replied
+FROM_REPLIES = ("m1_contradiction", "m3_", "m4_", "m5_")
+
+
+def checks(result: Run) -> Iterator[Check]:
+    """The checks of a run; those of replies are over the turns that were answered."""
+    turns = result.data[result.data["turn_pair_id"].notna()]
+    user_texts = turns.groupby("dialog_id", sort=False)["user_text"].agg("\n".join).reset_index()
+    yield from duplicate_texts(user_texts, "user_text", "dialog_id")
+    of = len(turns)
+    if any(entry.role == "run_manifest" for entry in result.manifest.inputs):  # D44
+        text = (
+            "the run_manifest.json beside the trace says that memory keys were ignored: context "
+            "continuity is not measured"
+        )
+        yield from share_check(
+            "memory-ignored",
+            "info",
+            text,
+            of,
+            of,
+        )
+    answered = turns[turns["turn_status"] == "ok"]
+    n = len(answered)
+    text = (
+        "{n} of {of} turns have no answer, as they timed out or failed: they take no part in the "
+        "metrics of turns, which may look better for it"
+    )
+    yield from share_check(
+        "unanswered-turns",
+        "warning",
+        text,
+        of - n,
+        of,
+    )
+    yield from check_replies(result, answered)
+    if n > 1 and answered["gt_compliance_label"].nunique() == 1:
+        text = (
+            "the true compliance label is the same on all {of} answered turns: giving always that one "
+            "would score 1.000 on compliance accuracy"
+        )
+        yield from share_check(
+            "one-class-truth",
+            "warning",
+            text,
+            n,
+            n,
+        )
+
+
+def check_replies(result: Run, answered: pd.DataFrame) -> Iterator[Check]:
+    """Replies that are the user's own text, that are empty, and that stand on many turns."""
+    replies, questions = (
+        answered[column].str.split().str.join(" ") for column in ("reply", "user_text")
+    )
+    of = len(replies)
+    for code, text, is_so in (
+        (
+            "echo-replies",
+            "{n} of {of} replies are the user's own text: on these turns, metrics of replies describe the user",
+            (replies != "") & (replies == questions),
+        ),
+        (
+            "empty-replies",
+            "{n} of {of} turns count as answered but have an empty reply",
+            replies == "",
+        ),
+        (
+            "duplicate-replies",
+            "{n} of {of} turns have a reply that stands on other turns too",
+            (replies != "") & replies.duplicated(keep=False),
+        ),
+    ):
+        n = is_so.sum()
+        if code == "echo-replies" and n > 0 and n >= MOST * of:
+            yield from share_check(
+                code,
+                "blocking",
+                text,
+                n,
+                of,
+                _metrics_of_replies(result),
+            )
+        else:
+            yield from share_check(
+                code,
+                "warning",
+                text,
+                n,
+                of,
+                above=MANY,
+            )
+
+
+def _metrics_of_replies(result: Run) -> tuple[str, ...]:
+    """The metrics that are read from replies: those of the profile (M2) too, where replies have filled in most of it."""
+    origins = Counter(field["origin"] for of in result.units["profile"].dropna() for field in of)
+    begins: tuple[str, ...] = FROM_REPLIES
+    if origins["replies"] > origins["snapshot"]:
+        begins += ("m2_",)
+    metrics = [metric for metric in result.metrics if metric.group != "Run"]
+    return tuple(metric.name for metric in metrics if metric.name.startswith(begins))
+
+
+def write_artifacts(
+    result: Run,
+    folder: Path,
+) -> None:
+    """Write the files of a run into its results folder."""
+    write_jsonl(folder / "turn_eval.jsonl", turn_eval(result))
+    write_json(folder / "metrics_summary.json", metrics_summary(result))
+    write_text(folder / "report.md", report_md(result))
+
+
+def turn_eval(result: Run) -> list[dict[Any, Any]]:
+    """The rows of turn_eval.jsonl: one a turn of a valid dialogue, in the order of the trace."""
+    turns = result.units[result.units["turn_pair_id"].notna()]
+    return _with_none(turns[list(TURN_EVAL)]).to_dict("records")
+
+
+def _with_none(frame: pd.DataFrame) -> pd.DataFrame:
+    """A frame with None where it is null."""
+    return frame.astype(object).where(frame.notna(), None)
+
+
+def metrics_summary(result: Run) -> dict[str, Any]:
+    """micro, macro, counts and by_dialog of the five measures; null is "not measured".
+
+    `by_dialog` holds the dialogues with an eligible turn. `counts`: every turn of a valid dialogue
+    is eligible, failed (turn_status timeout or error) or skipped (nothing to measure it against);
+    for M2 every dialogue is eligible, failed (not valid, with a failed dialog_status) or skipped.
+    """
+    values = result.to_dict()
+    first_rows = result.data[~result.data["dialog_id"].duplicated()]
+    states = eligibility(result).set_index("measure")
+    texts = {}
+    for name in ("run_id", "trace_version"):
+        texts[name] = ", ".join(first_rows[name].dropna().unique()) or None
+    measures = {}
+    for measure in MEASURES:
+        counts = states.loc[measure.key, ["eligible", "skipped", "failed"]].add_suffix("_count")
+        totals = {name: int(result.data[column].sum()) for name, column in measure.totals.items()}
+        micro, macro = micro_and_macro(measure)
+        names = {metric.numerator: name for name, metric in macro.items()}
+        has_value = first_rows[next(iter(macro.values())).denominator] > 0
+        by_dialog = first_rows[has_value].set_index("dialog_id")[list(names)].rename(columns=names)
+        measures[measure.stored] = {
+            "metric_name": measure.stored,
+            "micro": {name: values[metric.name] for name, metric in micro.items()},
+            "macro": {name: values[metric.name] for name, metric in macro.items()},
+            "counts": {**counts.to_dict(), **totals},
+            "by_dialog": _with_none(by_dialog).to_dict("index"),
+        }
+    return {
+        "schema_version": SCHEMA_VERSION,
+        **texts,
+        "eval_policy_hash": result.policy["eval_policy_hash"],
+        "metrics": measures,
+        "counters": counters(result.data),
+    }
+
+
+def report_md(result: Run) -> str:
+    """The numbers of a run as one Markdown page.
+
+    Metrics with intervals, eligibility, problems in the input, signature.
+    """
+    n = counters(result.data)
+    parts = [
+        f"# MemFin: {markdown(result.name)}\n",
+        f"{n['total_dialogs']} dialogues: {n['valid_dialogs']} valid, "
+        f"{n['skipped_dialogs']} skipped, {n['failed_dialogs']} failed; "
+        f"{n['total_turn_pairs']} turns.\n",
+        f"Intervals ({result.resampling.percent}) resample dialogues. N/A: not measured. "
+        "Micro: over turns; macro: mean of dialogues.\n",
+    ]
+    if result.options.ignore_memory_keys:
+        parts.append("Memory keys were ignored (memory-free baseline): M1 is not measured.\n")
+    parts.append(markdown_table(text_table(result.estimates), caption="## Metrics"))
+    parts.append(markdown_table(eligibility(result), caption="## Eligibility"))
+    parts.append(f"Problems in the input: {problems_of(result) or 'none'}.\n")
+    parts.append(f"`{result.signature}`\n")
+    return "\n".join(parts)

@@ -11,12 +11,9 @@ from __future__ import annotations
 import json
 
 from ...core.suite import Suite
-from .artifacts import write_artifacts
-from .cards import VIEW
-from .checks import checks
+from .cards import VIEW, checks, write_artifacts
 from .measures import METRICS
-from .score import PATTERN, MemfinOptions, locate, runs, score
-from .turns import JSON
+from .score import JSON, PATTERN, MemfinOptions, locate, runs, score
 
 HEADLINE = (
     "m1_key_coverage",

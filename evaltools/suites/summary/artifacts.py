@@ -19,9 +19,8 @@ from ...core.language import listed, say
 from ...report.excel import BAD, GOOD, LOOK, Sheet, write_workbook
 from ...report.text import anchor
 from ...report.trust import spoken_checks
-from .cards import in_order
+from .cards import against, in_order, in_short, judged
 from .options import rules_in_force
-from .reasons import against, in_short, judged
 from .rules import METRICS
 from .states import JUDGED, TERMS, WORD_OF, finding, metric_verdicts
 

@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import pandas as pd
 from pydantic import AfterValidator, BaseModel, Field
 
-from ...core.errors import Problems
+from ...core.errors import Problems, bar
 from ...core.files import asset_dir, dumps
-from ...core.terminal import bar
 from ...llm.client import Answer, Client, in_background
 from ...llm.messages import chat, strict_schema
 from .rules import FOLLOWUP_TAG, JUDGED

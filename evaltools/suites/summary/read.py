@@ -5,12 +5,25 @@ Source: seed insurance_summary_prd section 4; specification D46.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Annotated, Any
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    model_validator,
+)
+from pydantic_core import from_json
 
 from ...core.json_files import read_json
 from ...core.records import File, fitted, unique_records
-from ...core.tables import read_table
-from .schema import Case
+from ...core.tables import read_table, written_list
+from .rules import normal_tag
+from .text import composed
 
 # field of a case -> what a column of a table may be called besides
 HEADS = {
@@ -86,3 +99,90 @@ def field_of(head: str) -> str:
     ('id', 'answer', '')
     """
     return FIELD_OF.get(head.lower().replace(" ", "").strip(), "")
+
+
+def _name(value: Any) -> str | None:
+    """A text, or a whole number as one; anything else is none."""
+    return str(value) if isinstance(value, str | int) else None
+
+
+def _texts(value: Any) -> Any:
+    """A list of texts; one text, or a JSON array of texts as one, may stand for it."""
+    if isinstance(value, str):
+        texts = written_list(value)
+        value = [value] if texts is None else texts
+    if isinstance(value, list):
+        return [text for text in value if text is not None]
+    return [] if value is None else value
+
+
+Text = Annotated[str, AfterValidator(composed)]
+Tags = list[str | int | float | None] | str | None
+
+
+class Metadata(BaseModel):
+    """What a case says of its summary; other keys are ignored.
+
+    summary_tags: a list, or one text with a tag, a comma or pipe list, or a JSON array. product,
+    channel: what the metrics are broken down by; anything but a text or a whole number is none.
+    """
+
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+    summary_tags: Tags = None
+    summary_intent: str | None = None
+    product: Annotated[str | None, BeforeValidator(_name)] = None
+    channel: Annotated[str | None, BeforeValidator(_name)] = None
+
+
+class Case(BaseModel):
+    """One summary with the texts that it summarises. Unknown fields are ignored.
+
+    answer: the summary; null or blank is an empty summary. contexts: its sources; one text may
+    stand for a list of one, null for none. Both are composed as they are read. The fields of the
+    metadata may stand at the top, as in a table.
+    """
+
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+    id: Annotated[str, BeforeValidator(_name), Field(pattern=r"\S", description="사례번호")]
+    question: str | None = None
+    answer: Text | None = None
+    contexts: Annotated[list[Text], BeforeValidator(_texts)] = []
+    ground_truth: str | None = None
+    metadata: Metadata = Metadata()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _gather_metadata(cls, case: Any) -> Any:
+        if not isinstance(case, dict):
+            return case
+        metadata = case.get("metadata") or {}
+        if isinstance(metadata, str):
+            with suppress(ValueError):  # what is no JSON stays a text, which does not fit
+                metadata = from_json(metadata)
+        if isinstance(metadata, dict):
+            at_top = {
+                name: case[name] for name in Metadata.model_fields if case.get(name) is not None
+            }
+            metadata = {**metadata, **at_top}
+        return {**case, "metadata": metadata}
+
+    @property
+    def tags(self) -> list[str] | None:
+        """Normal form, blank ones dropped, each once, in order; None where the case gives no tags."""
+        tags = self.metadata.summary_tags
+        return None if tags is None else split_tags(tags)
+
+
+def split_tags(tags: Sequence[str | int | float | None] | str | None) -> list[str]:
+    """Tags in normal form; a number among them is kept as its text, and so is reported as unknown.
+
+    >>> split_tags(" Waiting-Period | limit,limit, "), split_tags('["exclusion", null]')
+    (['waiting_period', 'limit'], ['exclusion'])
+    """
+    if isinstance(tags, str):
+        array = written_list(tags)
+        tags = tags.replace("|", ",").split(",") if array is None else array
+    normal = [normal_tag(str(tag)) for tag in tags or [] if tag is not None]
+    return [tag for tag in dict.fromkeys(normal) if tag]

@@ -24,10 +24,9 @@ from pydantic import (
 )
 
 from ...core.errors import Problems, UsageError
-from ...core.files import sha256
+from ...core.files import nearest, sha256
 from ...core.json_files import read_json
 from ...core.manifest import policy_hash
-from ...core.names import nearest
 from ...core.records import File, misfit
 from .phrases import Compiled, compile_phrases, expand
 

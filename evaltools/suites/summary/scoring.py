@@ -18,8 +18,8 @@ from typing import Any
 
 from .compare import as_json, compare
 from .entities import Entity, ReadText, by_key, read_text, unread_figures
+from .read import split_tags
 from .rules import DEFAULT_RULES, FOLLOWUP_TAG, Rules, load_rules
-from .schema import split_tags
 from .text import composed
 from .wording import find_matches, find_tag, promises, weakly_said
 

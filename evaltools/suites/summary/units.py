@@ -16,8 +16,8 @@ from ...core.files import dumps
 from ...core.workers import Workers
 from .entities import read_text
 from .options import SummaryOptions, rules_in_force
+from .read import Case
 from .rules import METRICS, Rules
-from .schema import Case
 from .scoring import Score, score_case, stated
 from .states import FIGURES, with_states
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,16 +14,16 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from ...core.errors import InputError, Problems
-from ...core.files import state
+from ...core.files import first_names, state
 from ...core.metric import Better, Metric
 from ...core.records import File
 from ...core.suite import Source
-from ...core.tables import COLUMNS, TABLES
+from ...core.tables import COLUMNS, TABLES, Line, read_table
 from ...core.workers import Workers
-from .read import read
 
 if TYPE_CHECKING:
     from .suite import TableOptions
+
 
 # more metrics or runs than this: a column was taken for another
 MOST = 1_000
@@ -264,3 +265,36 @@ def _of_one_kind(values: pd.Series, is_text: bool) -> pd.Series:
     if is_number:
         return pd.to_numeric(values)
     return values.map(str, na_action="ignore").astype("str")
+
+
+# rows that are records at a time: a record takes ten times the memory of a row of a frame
+AT_A_TIME = 10_000
+
+NUMBERS = ("value", "num", "den", "low", "high", "higher_is_better")
+KINDS = dict.fromkeys(COLUMNS, "str") | dict.fromkeys(NUMBERS, "float")
+
+
+def read(file: File) -> tuple[pd.DataFrame, bool]:
+    """(the rows of a file that can be used, whether it says directions); what is wrong with others is reported.
+
+    The index is the line. Columns: those of `Line`, but a value, which counts before num and den, is num with the
+    denominator 1 (null: not measured), and the further columns of the file. InputError where the file is damaged, not
+    in the long form, or has no row that can be used.
+    """
+    parts = []
+    named: set[str] = set()
+    records = read_table(file, Line)
+    while part := dict(islice(records, AT_A_TIME)):
+        rows = [row.__dict__ | (row.model_extra or {}) for row in part.values()]
+        parts.append(pd.DataFrame(rows, list(part), dtype=object).astype(KINDS))
+        named.update(*(row.model_fields_set for row in part.values()))
+    if not parts:
+        raise file.fatal("no-rows", "no row of the file can be used")
+    if "value" not in named and not {"num", "den"} <= named:
+        message = f"expected the columns id, metric and value (or num and den), got {first_names(sorted(named))}"
+        raise file.fatal("wrong-columns", message)
+    frame = pd.concat(parts)
+    value = frame.pop("value")
+    frame["den"] = frame["den"].where(frame["num"].notna()).mask(value.notna(), 1.0)
+    frame["num"] = value.fillna(frame["num"])
+    return frame, "higher_is_better" in named

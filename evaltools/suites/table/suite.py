@@ -15,8 +15,8 @@ from pydantic import Field, field_validator
 
 from ...core.check import Check, duplicate_texts, share_check
 from ...core.errors import Problems, UsageError, shown_path
+from ...core.files import first_names, nearest
 from ...core.metric import Metric, MetricTable
-from ...core.names import first_names, nearest
 from ...core.suite import Source, Suite, SuiteOptions
 from .score import score, survey
 

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 from evaltools import evaluate
+from evaltools.core.estimates import Resampling
 from evaltools.core.json_files import shards
-from evaltools.core.resampling import Resampling
 from evaltools.core.workers import Workers
 from evaltools.suites.cr import score as scoring
 from tests.files import read_lines, write_lines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evaltools.suites.memfin.memory import hit_sources, memories, resolve_key
+from evaltools.suites.memfin.rules import hit_sources, memories, resolve_key
 from evaltools.suites.memfin.schema import Dialog, ProfileTruth, RawTurn, Recall
 from tests.suites.memfin.memfin_traces import PROFILE
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evaltools.suites.memfin.memory import score_profile
+from evaltools.suites.memfin.rules import score_profile
 from evaltools.suites.memfin.schema import ProfileSnapshot, ProfileTruth
 
 

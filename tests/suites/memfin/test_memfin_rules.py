@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from evaltools.suites.memfin.memory import contradictions
-from evaltools.suites.memfin.replies import (
+from evaltools.suites.memfin.rules import (
     compliance_label,
+    contradictions,
     disclosed_tags,
     missed_tags,
     required_tags,

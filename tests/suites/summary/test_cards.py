@@ -13,9 +13,8 @@ import evaltools as et
 from evaltools.core.language import say, speaking
 from evaltools.report.samples import Place, SampleView, samples
 from evaltools.suites.summary.artifacts import cases_frame
-from evaltools.suites.summary.cards import sample_view
+from evaltools.suites.summary.cards import in_short, sample_view
 from evaltools.suites.summary.judge import questions
-from evaltools.suites.summary.reasons import in_short
 from tests.files import write_lines
 
 CONTEXT = (

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaltools.suites.summary.entities import Entity, extractor
+from evaltools.suites.summary.read import Case
 from evaltools.suites.summary.rules import load_rules
-from evaltools.suites.summary.schema import Case
 from evaltools.suites.summary.scoring import score
 
 RULES = load_rules("ko-insurance")

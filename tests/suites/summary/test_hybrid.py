@@ -13,8 +13,8 @@ from evaltools import evaluate
 from evaltools.llm.client import Answer
 from evaltools.llm.messages import Call
 from evaltools.suites.summary import judge
+from evaltools.suites.summary.cards import why
 from evaltools.suites.summary.judge import Question, Reply
-from evaltools.suites.summary.reasons import why
 
 
 def answering(

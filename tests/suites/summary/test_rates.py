@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
+from evaltools.suites.summary.read import Case
 from evaltools.suites.summary.rules import load_rules
-from evaltools.suites.summary.schema import Case
 from evaltools.suites.summary.scoring import score_case
 from evaltools.suites.summary.states import JUDGED, metric_state
 from tests.files import read_lines

@@ -16,8 +16,7 @@ from evaltools import evaluate
 from evaltools.core.errors import InputError, Problems
 from evaltools.core.files import example
 from evaltools.core.records import File
-from evaltools.suites.summary.read import read_cases
-from evaltools.suites.summary.schema import Case, split_tags
+from evaltools.suites.summary.read import Case, read_cases, split_tags
 from tests.files import read_lines
 
 CASES: list[dict[str, Any]] = read_lines(example("summary/cases.jsonl"))

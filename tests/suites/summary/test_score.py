@@ -16,7 +16,7 @@ from evaltools.core.errors import InputError, Problems
 from evaltools.core.workers import Workers
 from evaltools.suites.summary import units as units_frame
 from evaltools.suites.summary.options import SummaryOptions, rules_in_force
-from evaltools.suites.summary.schema import Case
+from evaltools.suites.summary.read import Case
 from evaltools.suites.summary.scoring import Score, score_case
 from evaltools.suites.summary.states import verdicts
 from evaltools.suites.summary.units import finish, score_cases

@@ -21,10 +21,9 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from .... import __version__
-from ....core.errors import Problems, UsageError, WorkFailed
+from ....core.errors import Problems, UsageError, WorkFailed, bar
 from ....core.files import bytes_hash, dumps, write_text
-from ....core.folders import require_out, require_replaceable, whole_folder
-from ....core.terminal import bar
+from ....core.manifest import require_out, require_replaceable, whole_folder
 from ....llm.client import Client, in_background
 from ....llm.messages import Limits
 from ..suite import SUITE
