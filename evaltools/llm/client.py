@@ -300,20 +300,12 @@ class Client:
         call.attempts += 1
         began = time.monotonic()
         try:
-            async with asyncio.timeout(TIMEOUT):
-                return self._counted(await self._post(body), call)
-        except TimeoutError:
-            failure = CallFailed("the model did not answer in time", retry=True)
-        except CallFailed as why:
-            failure = why
+            return self._counted(await self._post(body), call)
         finally:
             call.api_ms += int(1000 * (time.monotonic() - began))
             async with self._returned:
                 self._in_flight -= 1
                 self._returned.notify_all()
-        if self._http is not None and not self._http.reached:  # no server has ever answered
-            failure.lasting, failure.retry = True, call.attempts < FIRST_ATTEMPTS
-        raise failure
 
     async def _reserve(self, body: Mapping[str, Any]) -> None:
         """Wait until what is in flight leaves room for one more call. CallFailed where none is left.
@@ -356,12 +348,17 @@ class Client:
                 http_client=self._http,
             )
         try:
-            # `chat.completions.create` would walk through the whole body: half of the processor's time
-            return await self._sdk.post("/chat/completions", cast_to=bytes, body=body)
-        except openai.APIConnectionError:
-            broken = "the connection broke off"
-            sentence = broken if self._http.reached else "the server cannot be reached"
-            raise CallFailed(sentence, retry=True) from None
+            async with asyncio.timeout(TIMEOUT):
+                # `chat.completions.create` would walk through the whole body: half of the processor's time
+                return await self._sdk.post("/chat/completions", cast_to=bytes, body=body)
+        except (openai.APIConnectionError, TimeoutError) as error:
+            reached = self._http.reached
+            sentence = "the connection broke off" if reached else "the server cannot be reached"
+            if isinstance(error, TimeoutError):
+                sentence = "the model did not answer in time"
+            # a server that has never answered ends the run: the first request is alone, and all that was sent are its
+            retry = reached or self.sent < FIRST_ATTEMPTS
+            raise CallFailed(sentence, retry=retry, lasting=not reached) from None
         except openai.APIStatusError as error:
             headers = error.response.headers
             raise failure_of_status(error.status_code, error.code, error.param, headers) from None

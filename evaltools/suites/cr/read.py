@@ -1,20 +1,172 @@
-"""Finding and reading the files of a Conflict Review run. Seed cr_metrics_spec 1, 6, 7."""
+"""What is read of a Conflict Review run: by which options, from which files, and which fields of a record count.
+
+Of the fields that a tuple or label may come from, the first that is not empty wins. Seed cr_metrics_spec 1, 2, 6, 7.
+"""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from pydantic import AliasChoices, Field
+from pydantic import AliasChoices, Field, field_validator
 
 from ...core.errors import InputError, Problems
 from ...core.json_files import read_json, read_jsonl
 from ...core.records import File, fitted, unique_records
-from ...core.suite import Source
-from .options import CrOptions
-from .schema import Gold, Row, TupleRow
-from .sources import gold_rows
+from ...core.suite import Source, SuiteOptions
+from .schema import Gold, Output, Row, Scorecard, TraceEntry, TupleRow, first_id
+from .tuples import Key, MatchPolicy, match_policy, term_of
+
+STOP_TERMS = ("ㅋㅋ", "ㅎㅎ", "ㅠㅠ", "아", "야", "언제", "하지만", "그러나")
+ALLOWLIST = ("뷰", "AS", "as", "ui", "UI", "앱", "app")
+
+
+class CrOptions(SuiteOptions):
+    """What decides the numbers of a Conflict Review run; the gold file's content counts as an input."""
+
+    protocol: Literal["cr_v2", "cr_v1"] = Field(
+        "cr_v2",
+        description="What the short metric names mean: cr_v2 (ref, polarity) or cr_v1 (term, polarity).",
+    )
+    match: str = Field(
+        "spec",
+        description="How tuples are matched: spec, reference, or switches as in spacing=collapse,implicit=set,"
+        "pairless=zero (docs/decisions.md, D5, D6, D26).",
+    )
+    stop_terms: tuple[str, ...] = Field(
+        STOP_TERMS,
+        description="Terms that are no valid aspect (repeatable; they replace the default list).",
+    )
+    allowlist: tuple[str, ...] = Field(
+        ALLOWLIST, description="Valid aspects even if of one character or stop terms (repeatable)."
+    )
+    gold: Path | None = Field(
+        None,
+        description="Gold file that replaces the run's own gold; without it the run's own counts.",
+    )
+
+    profile: tuple[str, ...] = Field(
+        (), description="Only the rows of this profile (repeatable); without it all rows."
+    )
+
+    @field_validator("match")
+    @classmethod
+    def _known_policy(cls, text: str) -> str:
+        match_policy(text)
+        return text
+
+    @property
+    def key(self) -> Key:
+        """The key of the protocol, for which the short metric names stand."""
+        return "refpol" if self.protocol == "cr_v2" else "otepol"
+
+    @property
+    def match_policy(self) -> MatchPolicy:
+        """How tuples are matched."""
+        return match_policy(self.match)
+
+    def policy(self) -> dict[str, Any]:
+        """All that decides the numbers. The gold file is an input, hashed by its content."""
+        policy = {
+            **self.model_dump(mode="json", exclude={"gold", "profile"}),
+            "match_policy": self.match_policy._asdict(),
+        }
+        if self.profile:
+            policy["profile"] = list(self.profile)
+        return policy
+
+    def signature(self) -> dict[str, str]:
+        """The parts of the signature line that are of this suite."""
+        parts = {"protocol": self.protocol, "key": self.key, "match": self.match}
+        if self.profile:
+            parts["profile"] = ",".join(self.profile)
+        return parts
+
+
+FINAL_SOURCES = ("final_tuples", "final_aspects", "inputs_aspect_sentiments")
+
+
+def at(record: Any, *names: str) -> Any:
+    """What stands in a record under these names, one within the other; None where one of them is absent.
+
+    >>> at(TupleRow(aspect_term="a"), "span", "start") is None
+    True
+    """
+    for name in names:
+        if record is None:
+            return None
+        record = getattr(record, name)
+    return record
+
+
+def output_of(card: Scorecard) -> Any:
+    """The runner output that a scorecard wraps; None where it has none."""
+    return at(card, "runtime", "parsed_output")
+
+
+def profile_of(row: Any) -> str:
+    """The profile of an output or scorecard: of its `meta`, else its own; "" where it names none."""
+    return row.meta.profile or getattr(row, "profile", None) or ""
+
+
+def text_id(row: Scorecard | Output) -> str:
+    """The sample's id; "" where the record has none."""
+    return first_id(row.meta.text_id, row.meta.uid)
+
+
+def gold_rows(row: Any) -> list[TupleRow]:
+    """gold_tuples, else gold_triplets, at top level or under inputs; empty where there are none."""
+    for holder in (row, getattr(row, "inputs", None)):
+        rows = at(holder, "gold_tuples") or at(holder, "gold_triplets")
+        if rows:
+            return rows
+    return []
+
+
+def process_trace(card: Scorecard) -> list[TraceEntry]:
+    """What the agents did, in order: as the output has it, else as the scorecard has it."""
+    return at(output_of(card), "process_trace") or at(card, "runtime", "process_trace") or []
+
+
+def final_rows(card: Scorecard) -> tuple[str, list[TupleRow]]:
+    """The tuples of the final result, after the one of FINAL_SOURCES that they come from.
+
+    final_tuples; else final_aspects; else inputs.aspect_sentiments with a term that is not empty.
+    """
+    output = output_of(card)
+    for source in ("final_tuples", "final_aspects"):
+        rows = at(output, "final_result", source)
+        if rows:
+            return source, rows
+    for holder in (card, output):
+        rows = [row for row in at(holder, "inputs", "aspect_sentiments") or () if term_of(row)]
+        if rows:
+            break
+    return "inputs_aspect_sentiments", rows
+
+
+def stage1_rows(card: Scorecard) -> list[TupleRow]:
+    """final_result.stage1_tuples; else those of the stage1/ATSA entry of the process trace; else empty."""
+    rows = at(output_of(card), "final_result", "stage1_tuples")
+    if rows:
+        return rows
+    for entry in process_trace(card):
+        if (entry.stage or "").lower() == "stage1" and (entry.agent or "").upper() == "ATSA":
+            rows = getattr(entry.output, "aspect_sentiments", None)
+            if rows:
+                return rows
+    return []
+
+
+def labels(output: Any) -> tuple[str | None, str | None]:
+    """Sentence labels of stage 1 and of the final result; None where a stage gave none.
+
+    stage1_ate.label against final_result.label, else stage2_ate.label.
+    """
+    final = at(output, "final_result", "label") or at(output, "stage2_ate", "label")
+    return at(output, "stage1_ate", "label") or None, final or None
+
 
 FILES = {
     "scorecards": "scorecards.jsonl",

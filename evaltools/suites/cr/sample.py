@@ -14,11 +14,9 @@ import pandas as pd
 from msgspec import json
 
 from ...core.metric import set_f1
-from .options import CrOptions
-from .schema import ReviewAction, Scorecard, TupleRow
-from .scorecard import DROP_REASONS, drop_reason, stage_delta
-from .sources import (
+from .read import (
     FINAL_SOURCES,
+    CrOptions,
     at,
     final_rows,
     labels,
@@ -28,6 +26,8 @@ from .sources import (
     stage1_rows,
     text_id,
 )
+from .schema import ReviewAction, Scorecard, TupleRow
+from .scorecard import DROP_REASONS, drop_reason, stage_delta
 from .tuples import (
     KEYS,
     POLARITIES,

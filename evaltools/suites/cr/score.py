@@ -19,12 +19,19 @@ from ...core.json_files import decoder, read_jsonl, shards
 from ...core.records import File, unique_records
 from ...core.suite import Source
 from ...core.workers import Workers
-from .options import CrOptions
-from .read import FILES, read_gold, read_override
+from .read import (
+    FILES,
+    CrOptions,
+    final_rows,
+    gold_rows,
+    profile_of,
+    read_gold,
+    read_override,
+    text_id,
+)
 from .sample import unit_row, units_frame
 from .schema import Output, Scorecard, TupleRow
 from .scorecard import STAGE_DELTA, scorecard
-from .sources import final_rows, gold_rows, profile_of, text_id
 from .tuples import KNOWN, polarity_of
 
 SHARD_BYTES = 32 << 20

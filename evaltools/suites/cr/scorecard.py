@@ -9,9 +9,8 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .options import CrOptions
+from .read import CrOptions, at
 from .schema import Aspect, Output, TupleRow
-from .sources import at
 from .tuples import Pair
 
 DROP_REASONS = ("out_of_text", "span_mismatch", "invalid_target")

@@ -12,8 +12,7 @@ from msgspec import json
 from ...core.metric import MetricTable, make_metric
 from ...core.suite import Suite
 from .cards import artifacts, checks, finding, sample_view
-from .options import CrOptions
-from .read import FILES, MAIN, RUNNER, locate
+from .read import FILES, MAIN, RUNNER, CrOptions, locate
 from .sample import Action
 from .score import score
 from .tuples import EvalTuple, Key

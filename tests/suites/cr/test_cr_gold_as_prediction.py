@@ -12,11 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evaltools as et
-from evaltools.suites.cr.options import CrOptions
+from evaltools.suites.cr.read import CrOptions, gold_rows
 from evaltools.suites.cr.sample import unit_row, units_frame
 from evaltools.suites.cr.schema import Output, Scorecard
 from evaltools.suites.cr.scorecard import scorecard
-from evaltools.suites.cr.sources import gold_rows
 from evaltools.suites.cr.tuples import KEYS
 
 from .cards import gold, output, run, tup

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evaltools import evaluate
-from evaltools.suites.cr.options import CrOptions
+from evaltools.suites.cr.read import CrOptions
 from evaltools.suites.cr.schema import Aspect
 from evaltools.suites.cr.scorecard import drop_reason
 from tests.files import write_lines

@@ -22,11 +22,11 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from ....core.errors import Problems
-from ....core.files import asset_dir, resolve
+from ....core.files import asset_dir, bytes_hash, resolve
 from ....core.records import File, fitted
 from ....core.tables import read_table
 from ....formats.convert import FORMATS
-from ....formats.source import Source
+from ....formats.source import Place, Source, where
 from ....llm.messages import Prices, plain_url
 from ..read import read_gold
 from ..schema import Row, TupleRow
@@ -204,6 +204,11 @@ class Text(Row):
     gold_tuples: list[TupleRow] | None = None
     split: str | None = None
 
+    @property
+    def hash(self) -> str:
+        """16 hex digits of the sha256 of its id and text."""
+        return bytes_hash(f"{self.id}\0{self.text}".encode())[:16]
+
 
 def read_texts(
     config: Config,
@@ -218,24 +223,25 @@ def read_texts(
     gold = None
     if data.gold is not None:
         gold = read_gold(File(data.gold, problems))
+    source = Source(data.file, problems)
     texts: dict[str, Text] = {}
-    for place, text in _read_samples(config, problems):
+    for place, text in _read_samples(source, data):
         if gold is not None:
             text.gold_tuples = gold.get(text.id)
-        line = place if isinstance(place, int) else None
-        where: dict[str, Any] = {"file": data.file, "line": line, "id": text.id}
+        wrong = None
         if not text.text.strip():
-            problems.error("empty-text", "the text is empty", **where)
+            wrong = "empty-text", "the text is empty"
         elif text.id in texts:
-            problems.error("duplicate-id", "a second sample of this id", **where)
+            wrong = "duplicate-id", "a second sample of this id"
         elif text.gold_tuples is None:
-            message = "no gold for this sample: give gold_tuples, or [data] gold"
-            problems.error("missing-gold", message, **where)
+            wrong = "missing-gold", "no gold for this sample: give gold_tuples, or [data] gold"
+        if wrong:
+            source.error(*wrong, id=text.id, **where(place))
         else:
             texts[text.id] = text
     problems.raise_if_failed()
     if not texts:
-        raise problems.fatal("no-samples", "no sample in it can be used", file=data.file)
+        raise source.fatal("no-samples", "no sample in it can be used")
     chosen = list(texts.values())
     if data.shuffle:
         random.Random(0).shuffle(chosen)
@@ -244,15 +250,14 @@ def read_texts(
     return chosen
 
 
-def _read_samples(config: Config, problems: Problems) -> Iterator[tuple[int | str, Text]]:
+def _read_samples(source: Source, data: Data) -> Iterator[tuple[Place, Text]]:
     """(place in the file, sample) of whatever format."""
-    data = config.data
     if data.format in OWN_FORMATS:
-        yield from read_table(File(data.file, problems), Text)
+        yield from read_table(source, Text)
         return
     format_ = FORMATS[data.format]
     options = {"level": data.level} if "level" in format_.options else {}
-    for place, sample in format_.read(Source(data.file, problems), **options):
+    for place, sample in format_.read(source, **options):
         yield place, Text(id=sample["id"], text=sample["text"], gold_tuples=sample["tuples"])
 
 

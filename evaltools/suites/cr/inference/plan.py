@@ -23,8 +23,7 @@ from ....core.records import File
 from ....llm.messages import Limits, address_in_force, chat, strict_schema
 from ..schema import STAND_IN
 from .config import Config, Text, read_config, read_texts, taxonomy
-from .memory import Episode, sample_hash
-from .protocol import Actions, Candidate, Conflict, Triplets
+from .protocol import Actions, Candidate, Conflict, Episode, Triplets
 
 LENSES = ("p_neg", "p_imp", "p_lit")
 SINGLE = ("s0",)
@@ -209,7 +208,7 @@ def _episodes(
         if USE_MEMORY.intersection(config.conditions):
             episodes = [episode for _, episode in read_jsonl(file, Episode)]
             problems.raise_if_failed()
-    evaluated = {sample_hash(text) for text in texts}
+    evaluated = {text.hash for text in texts}
     n = len(evaluated & {episode.source for episode in episodes})
     if memory.mode == "online" and "m2" in config.conditions:
         n = len(evaluated)

@@ -27,8 +27,8 @@ from ....core.manifest import require_out, require_replaceable, whole_folder
 from ....llm.client import Client, in_background
 from ....llm.messages import Limits
 from ..suite import SUITE
-from .memory import Episode
 from .plan import LETTERS_PER_TOKEN, USE_MEMORY, Plan, PlannedRun
+from .protocol import Episode
 from .sample import SampleRun
 from .standin import StandIn
 

@@ -13,7 +13,6 @@ from typing import Any
 from ....llm.client import Answer, Client
 from . import protocol
 from .config import Text
-from .memory import Episode, as_text, retrieved, sample_hash, shape
 from .plan import (
     AGENTS,
     EXTRACTING,
@@ -25,7 +24,7 @@ from .plan import (
     PlannedRun,
     reply_of,
 )
-from .protocol import Candidate, Conflict, Refused, Vote
+from .protocol import Candidate, Conflict, Episode, Refused, Vote, as_text, retrieved, shape
 
 RECENT = 200
 """So many last episodes tell whether a conflict is new."""
@@ -118,7 +117,7 @@ class SampleRun:
         if self.failure or not (changes or is_new):
             return None
         return Episode(
-            source=sample_hash(self.text),
+            source=self.text.hash,
             **shape(self.text.text),
             conflicts=kinds,
             stage1=_polarities(self.candidates),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evaltools.suites.cr.inference.memory import (
+from evaltools.suites.cr.inference.protocol import (
     LETTERS,
     Episode,
     as_text,
