@@ -42,7 +42,7 @@ Place = dict[str, Any]
 
 STATED_RATE = "a source states the rate"
 
-_RATE = re.compile("[0-9]|전액")
+_RATE = re.compile("[0-9]|전액|원금")
 
 ALIKE = 1 / 3
 """Share of the words and figures of the shorter of two clauses that stand in both, if they say the same."""
