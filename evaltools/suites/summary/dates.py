@@ -55,7 +55,7 @@ IN_ENGLISH_YEAR = rf"(?:,?\s?(?P<y>{YEAR})(?![0-9]))?"
 FORMS = (
     # in words, or partly so: 이천이십육년 삼월 삼일, 3월 십오일
     rf"(?<![가-힣0-9.,])(?:(?P<y>{YEAR}|{TWO}|{H_YEAR}|{H_TENS})\s?년\s?)?"
-    rf"(?P<m>{H_MONTH}|{DAY})\s?월\s?(?P<d>{H_DAY}|{DAY})\s?일",
+    rf"(?P<m>{H_MONTH}|{DAY})\s?월\s?(?P<d>{H_DAY}|{DAY}|말)\s?일",
     # 이월 alone is more often what is carried over
     r"(?<![가-힣0-9])(?!이월(?!부터|까지|\s?[말초]|\s?[중하]순))"
     rf"(?P<m>{H_MONTH})월(?:(?![가-힣])|(?=부터|까지|에|[말초중]|하순|생|분|자))",
@@ -152,10 +152,12 @@ def read_date(match: re.Match[str]) -> Day | None:
     year = _in_figures(parts.get("y", "").lstrip("'"))
     if len(year) == 2:
         year = ("19" if year >= OLDEST else "20") + year
-    month, day = (int(_in_figures(parts.get(name, "1"))) for name in "md")
+    is_last = parts.get("d") == "말"
+    month, day = (int(_in_figures(parts.get(name, "1").replace("말", "1"))) for name in "md")
     if "name" in parts:
         month = MONTHS.index(parts["name"][:3]) + 1
     try:
+        day = monthrange(int(year or LEAP_YEAR), month)[1] if is_last else day
         date(int(year or LEAP_YEAR), month, day)
     except ValueError:
         return None
