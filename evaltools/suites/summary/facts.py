@@ -244,7 +244,8 @@ def _fact(
     line = _LINE.split(raw[first : entity.start])[-1]
     words = of_cell | _item_words(normalise(line))
     behind = STOP.split(after, maxsplit=1)[0]
-    following = (other.start for other in entities[index + 1 : index + 5] if other.base)
+    later = entities[index + 1 : index + 5]
+    following = (o.start for o in later if o.base and o.start >= entity.end)
     if next(following, len(raw)) - entity.end > len(behind):  # else the words are of the next value
         words |= _item_words(behind)
     # figures of other kinds right before a value: under which it holds (6주 이상이면 1,500만원)
