@@ -91,6 +91,13 @@ _PAID = re.compile(
     rf"{_PAY}(?:이|가|도)? ?(?:하|되|함|됨|합|됩|한다|된다|해|받|돼|\s?(?:가능|대상|>|[.,;\n]|$))"
     rf"|나옵|나온|나와|받습|받는|받을 수 있|{_PAY}에 포함|(?:은|는|도) (?:됩|돼|된|됨)"
 )
+_POSSIBLE = re.compile(
+    r"(?:(?P<denied>불가(?!피)|수 ?[는가도]? ?없|(?<![가-힣])안 ?[되돼됩됨된]|[되하]지 ?[는도]? ?[않못])"
+    r"|(?P<paid>가능(?!성|한지|할지)|수 ?[는가도]? ?있))[가-힣]{0,6}(?: (?:안내|설명|고지|말씀)[가-힣]*)?\s*$"
+)
+"""What closes a clause says whether a thing can be: 해지 불가; but 안 되어 공탁한 경우 is a condition."""
+
+_ONLY_IF = re.compile(r"야만?\s|[에때]만\s")
 _ABSENT = re.compile(
     r"없(?:음|다|습|고|으며|으$|었|어요|[\s.,)]|$)|미적용|적용 ?안|불필요|무제한"
     r"|(?:공제|부과|적용|발생|차감|부담)[하되]지 ?(?:는|도)? ?않"
@@ -105,7 +112,7 @@ _CONDITION = re.compile(
 """It says when something holds, not that it is paid: 면제되어도 보험료는 내야 함, 치료받지 않은 경우 보장."""
 
 CLAIM_WORDS = re.compile(
-    rf"(?:{_PAY}|부지급|미지급|미보장|부담보|무효|기간|면책(?!금|기간)|면제|제외|대상|가능|불가|않|없|나오|나가|받|빠)[가-힣]*"
+    rf"(?:{_PAY}|부지급|미지급|미보장|부담보|무효|기간|면책(?!금|기간)|면제|제외|대상|가능|불가|않|없|나오|나가|받|빠)[가-힣]*|(?<![가-힣])[되돼됩됨된있][가-힣]*"
 )
 """Words that say of a thing that it is paid, or not."""
 
@@ -295,11 +302,13 @@ def clause_facts(read: ReadText, number: int = 0) -> list[Fact]:
 
 
 def _claimed(clause: str) -> frozenset[str]:
-    """The polarity of a clause: that something is paid or there, or not."""
-    side = payment(clause.replace("면제", "보상") + " ")  # a benefit as a payment is
-    says = {side} if side else set()
-    if _ABSENT.search(clause):
+    """The polarity of a clause: that something is paid, there or possible, or not."""
+    possible = None if _ONLY_IF.search(clause) else _POSSIBLE.search(clause)
+    said = possible.lastgroup if possible else None
+    if _ABSENT.search(clause) and said != PAID:
         return frozenset({DENIED, ABSENT})
+    side = said or payment(clause.replace("면제", "보상") + " ")  # a benefit as a payment is
+    says = {side} if side else set()
     if has_figure(clause):
         says.add(PRESENT)
     return frozenset(says)
