@@ -32,6 +32,7 @@ from .facts import (
     OPPOSITE_PAYMENT,
     Fact,
     clause_facts,
+    closing,
     has_figure,
     value_facts,
 )
@@ -106,7 +107,8 @@ def compare(
     result = Comparison({}, {}, [], [])
     facts = [fact for fact in value_facts(summary) if not fact.entity.support_only]
     if relations:
-        facts += [fact for fact in clause_facts(summary) if not has_figure(fact.entity.text)]
+        clauses = clause_facts(summary)
+        facts += [c for c in clauses if closing(c.entity.text) or not has_figure(c.entity.text)]
     own = by_key(facts)
     for fact in facts:
         key, is_value = fact.entity.key, fact.entity.kind not in ("figure", CLAIM)
@@ -206,7 +208,8 @@ class Sources:
         for fact in self.compared:
             by_kind.setdefault(_kind(fact), []).append(fact)
         self.of_kind = {kind: _rarity(alike) for kind, alike in by_kind.items()}
-        self.same = by_key([*self.values, *clauses])
+        # a clause without figures is held against all, one with figures against those with the same ones
+        self.same = {**by_key([*self.values, *clauses]), f"{CLAIM}::": clauses}
 
     @cached_property
     def without_unit(self) -> dict[str, Fact]:

@@ -50,7 +50,8 @@ OPPOSITE = {
 _JOINT = r"\s?(?:이|가|을|를|은|는|의|보다|만큼)?\s?"
 _BEHIND = {
     LOW: re.compile(
-        _JOINT + "(?:이상|(?:초과|넘|지나|경과)(?!하?기 ?전|하지|할 수 없|을 수 없|지 )|지난|이후|부터)"
+        _JOINT
+        + "(?:이상|(?:초과|넘|지나|경과)(?!하?기 ?전|하지|할 수 없|을 수 없|지 )|지난|이후|부터)"
     ),
     HIGH: re.compile(
         _JOINT
@@ -144,6 +145,7 @@ _TABLE = re.compile(r"(?m)(?:^[^\S\n]*+\|[^\n]*+(?:\n|\Z)){2,}")
 """Lines of cells between bars, the heads of the columns first."""
 
 _FIGURE = re.compile(r"[0-9]")
+_NUMBER = re.compile(r"[0-9][0-9,.]*")
 CLAUSE_END = re.compile(rf"[.!?](?!\d)|[;\n|\[\]■○●▶※]|{_CONNECTIVE}")
 _ASIDE = re.compile(r"\([^()0-9]*\)|['‘\"“][^'‘’\"“”0-9]*['’\"”]")
 """A remark or a name within what is said of a value: 10만원은 부목(splint)이라 지급하지 않음."""
@@ -288,10 +290,11 @@ def clause_facts(read: ReadText, number: int = 0) -> list[Fact]:
         words = syllable_pairs(CLAIM_WORDS.sub(" ", clause))
         if says and words:
             start = clause_end - len(clause.lstrip())
+            figures = " ".join(sorted(_NUMBER.findall(clause)))
             entity = Entity(
                 CLAIM,
                 "",
-                "",
+                figures,
                 read.raw[start:clause_end],
                 start,
                 clause_end,
@@ -303,15 +306,25 @@ def clause_facts(read: ReadText, number: int = 0) -> list[Fact]:
 
 def _claimed(clause: str) -> frozenset[str]:
     """The polarity of a clause: that something is paid, there or possible, or not."""
-    possible = None if _ONLY_IF.search(clause) else _POSSIBLE.search(clause)
-    said = possible.lastgroup if possible else None
-    if _ABSENT.search(clause) and said != PAID:
+    if said := closing(clause):
+        return frozenset({said})
+    if _ABSENT.search(clause):
         return frozenset({DENIED, ABSENT})
-    side = said or payment(clause.replace("면제", "보상") + " ")  # a benefit as a payment is
+    side = payment(clause.replace("면제", "보상") + " ")  # a benefit as a payment is
     says = {side} if side else set()
     if has_figure(clause):
         says.add(PRESENT)
     return frozenset(says)
+
+
+def closing(clause: str) -> str | None:
+    """PAID or DENIED, as the end of a clause says that a thing can be, or not.
+
+    >>> closing("중도 해지 불가"), closing("중도 해지 가능"), closing("서류가 있어야 해지 가능")
+    ('denied', 'paid', None)
+    """
+    end = None if _ONLY_IF.search(clause) else _POSSIBLE.search(clause)
+    return end and end.lastgroup
 
 
 def has_figure(text: str) -> bool:
