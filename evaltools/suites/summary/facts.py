@@ -255,7 +255,9 @@ def _fact(
     behind = STOP.split(after, maxsplit=1)[0]
     later = entities[index + 1 : index + 5]
     following = (o.start for o in later if o.base and o.start >= entity.end)
-    if next(following, len(raw)) - entity.end > len(behind):  # else the words are of the next value
+    if next(following, len(raw) + 1) - entity.end > len(
+        behind
+    ):  # else the words are of the next value
         words |= _item_words(behind)
     # figures of other kinds right before a value: under which it holds (6주 이상이면 1,500만원)
     for other in reversed(entities[max(0, index - MOST_CONDITIONS) : index]):
