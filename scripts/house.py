@@ -210,7 +210,7 @@ def main() -> None:
         print(f"circle of {len(circle)}: {', '.join(circle)}")
     above = []
     for name, value in measured(package).items():
-        print(f"{name:<36}{value:>10,.5g} of {BUDGET[name]:,}")
+        print(f"{name:<36}{value:>10,.7g} of {BUDGET[name]:,}")
         if value > BUDGET[name]:
             above.append(name)
     if above:

@@ -16,6 +16,7 @@ from evaltools.core.language import (
     speaking,
     translations,
 )
+from evaltools.core.plugins import get_suite
 from tests.conftest import ROOT
 
 OTHERS = [lang for lang in LANGUAGES if lang != "en"]
@@ -80,6 +81,14 @@ def test_nothing_that_is_said_lacks_a_translation(lang: str) -> None:
     for path in [*ROOT.glob("evaltools/report/*.py"), *ROOT.glob("templates/**/*.j*")]:
         said |= {*re.findall(r'\bsay\(\s*"(.*?)"[,)]', path.read_text(encoding="utf-8"))}
     assert said - translations(lang).keys() == set()
+
+
+@pytest.mark.parametrize(("name", "lang"), [("cr", "ko"), ("memfin", "zh"), ("summary", "ko")])
+def test_a_suite_names_and_describes_its_metrics_in_its_languages(name: str, lang: str) -> None:
+    suite = get_suite(name)
+    texts = {text for m in suite.metrics(suite.options()) for text in (m.title, m.description)}
+    with speaking(lang, name):
+        assert [x for x in texts if x and "ΔF1" not in x and say(x) == x] == []
 
 
 def test_a_negative_number_in_a_sentence_has_a_true_minus() -> None:
