@@ -18,6 +18,7 @@ import pandas as pd
 from evaltools.core.estimates import Resampling
 from evaltools.core.metric import Metric
 from evaltools.stats.compare import compare, compare_all
+from evaltools.stats.influence import label
 from evaltools.stats.intervals import aggregate, estimate
 
 R = Resampling(n_resamples=1_000)
@@ -83,7 +84,7 @@ def of_seeds(
     of_seed = rng.normal(0, spread, (k, 1))
     latent = of_sample + of_seed + rng.normal(0, 0.7, (k, n))
     condition = {seed: frame(latent[seed] > 0) for seed in range(k)}
-    return aggregate(condition, [RATE], "id", R).iloc[0]
+    return aggregate(label([("", condition)], [RATE], "id"), R).iloc[0]
 
 
 def shifted(
@@ -162,8 +163,8 @@ def family(rng: Rng, n: int) -> pd.Series:
     of_sample = rng.normal(0.5, 0.1, n)
     values = (of_sample + rng.normal(0, 0.05, (5, n))).clip(0, 1)
     conditions = [(str(i), {"": frame(y)}) for i, y in enumerate(values)]
-    found = compare_all(conditions, [SCORE], "id", R, ["m"], n_permutations=1_000)
-    table = pd.concat([each.table for each in found])
+    labelled = label(conditions, [SCORE], "id")
+    table = compare_all(labelled, R, ["m"], n_permutations=1_000)
     is_shown = table["verdict"].isin(["better", "worse"]).any()
     return pd.Series(
         {

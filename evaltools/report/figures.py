@@ -263,7 +263,7 @@ class Plots:
             rows = shown.differences_of(*dict.fromkeys(rows["metric"]))
             rows = rows.rename(columns={"delta": "value", "candidate": "condition"})
         rows = rows[~rows["metric"].isin(shown.blocked)]
-        ends = {formula.metric.name: sum(formula.ends) for formula in formulas_of(shown.metrics)}
+        ends = {name: sum(f.ends) for name, f in formulas_of(shown.metrics).items()}
         names = rows["metric"]
         rows = rows.assign(
             label=[self._title(name) for name in names],

@@ -134,7 +134,7 @@ def with_axes(
 
     All rows of a metric have one axis, and so have all metrics with the same limits, and all changes of such.
     """
-    limits = {formula.metric.name: formula.ends for formula in formulas_of(metrics)}
+    limits = {name: formula.ends for name, formula in formulas_of(metrics).items()}
     shared: dict[Any, list[Row]] = {}
     for row in rows:
         low, high = limits[row["metric"]]

@@ -187,7 +187,7 @@ def make_study(
     result = replace(result, name=safe_name(name or default_name(result)))
     if primary is not None:
         result.directed(primary)
-    _ = result.comparisons  # what cannot be compared is said here
+    _ = result.frame  # what cannot be compared is said here
     return result
 
 

@@ -42,7 +42,6 @@ class Result:
     primary: Any
     conditions: Any
     baseline: Any
-    comparisons: Any
     margin: Any
 
     def metric(self, name: str) -> AnyMetric:

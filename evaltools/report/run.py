@@ -20,6 +20,7 @@ from ..core.results import suite_of_manifest
 from ..core.suite import Suite, decoded
 from ..stats.breakdown import breakdown
 from ..stats.effects import differing, unit_changes, unit_values
+from ..stats.influence import label
 from ..stats.intervals import estimate
 from .first_screen import metric_table, run_screen
 from .result import Result, require_comparable
@@ -243,14 +244,9 @@ class Run(Result):
         UsageError for runs that cannot be compared.
         """
         require_comparable(self, [other])
-        changes = unit_changes(
-            {"": self.data},
-            {"": other.data},
-            self.metrics,
-            self.suite.unit,
-            self.metric(metric or self.primary).name,
-            (self.name, other.name),
-        )
+        runs = [(run.name, {"": run.data}) for run in (self, other)]
+        sides = label(runs, self.metrics, self.suite.unit)
+        changes = unit_changes(sides, self.metric(metric or self.primary).name)
         return differing(changes)
 
     # --- what it shows

@@ -17,6 +17,7 @@ from markupsafe import Markup
 from ..core.files import dumps
 from ..core.language import say
 from ..stats.effects import differing, unit_changes, unit_values
+from ..stats.influence import label
 from .page import macros
 from .tables import HtmlTable, no_rows
 from .text import anchor, number, plain, text_of, titled
@@ -155,10 +156,10 @@ def samples(
     carried = cards.index[: len(pieces)]
     numbers = [list(range(len(pieces)))]
     buttons = []
-    for label, members in groups.items():
+    for name, members in groups.items():
         if len(members):
             numbers.append(carried.isin(members).nonzero()[0].tolist())
-            buttons.append((label, anchor("group", label), len(members)))
+            buttons.append((name, anchor("group", name), len(members)))
     html = macros().samples(
         pieces,
         len(cards) if total is None else total,
@@ -322,18 +323,12 @@ def changed_units(
     One with a value on one side only changes as it moves the whole.
     """
     unit = study.suite.unit
-    before, after = (
-        {seed: _by_sample(data, unit) for seed, data in study.frames(condition).items()}
-        for condition in (study.baseline, candidate)
-    )
-    changes = unit_changes(
-        before,
-        after,
-        study.metrics,
-        unit,
-        study.metric(metric).name,
-        (study.baseline, candidate),
-    )
+    sides = [
+        (name, {seed: _by_sample(data, unit) for seed, data in study.frames(name).items()})
+        for name in (study.baseline, candidate)
+    ]
+    labelled = label(sides, study.metrics, unit)
+    changes = unit_changes(labelled, study.metric(metric).name)
     changed = differing(changes)
     change = changed["change"].fillna(changed["influence"]).fillna(0)
     return changed.assign(sign=np.sign(change).astype(int))
@@ -346,8 +341,8 @@ def groups_of_change(
     """Label of each group of units that changed, or of their cards -> its rows."""
     groups = {}
     for change, sign in CHANGES.items():
-        label = say("{group} under {candidate}", group=say(change), candidate=candidate)
-        groups[label] = changed.index[changed["sign"] == sign]
+        name = say("{group} under {candidate}", group=say(change), candidate=candidate)
+        groups[name] = changed.index[changed["sign"] == sign]
     return groups
 
 

@@ -17,9 +17,9 @@ from ..core.language import speaking
 from ..core.metric import AnyMetric, Metric, MetricTable
 from ..core.suite import Suite
 from ..stats.breakdown import PART, by_parts, compare_parts
-from ..stats.compare import Comparison, compare_all, directions, ranks
+from ..stats.compare import compare_all, directions, ranks
 from ..stats.effects import unit_changes
-from ..stats.influence import Runs
+from ..stats.influence import Condition, Runs, label
 from ..stats.intervals import aggregate
 from ..stats.plan import plan
 from . import paper, study_sentences
@@ -92,6 +92,11 @@ class Study(Result):
     def frames(self, condition: str) -> Runs:
         """Seed -> units of one condition, as stored."""
         return {seed: run.data for seed, run in self.conditions[condition].items()}
+
+    def labelled(self, *names: str) -> list[Condition]:
+        """These conditions, with the same labels for their units."""
+        runs = [(name, self.frames(name)) for name in names]
+        return label(runs, self.metrics, self.suite.unit)
 
     @cached_property
     def units(self) -> pd.DataFrame:
@@ -181,53 +186,32 @@ class Study(Result):
     @cached_property
     def estimates(self) -> pd.DataFrame:
         """The estimates of every condition over its seeds, in the form of `core.estimates`; sums are those of runs."""
-        frames = []
-        for name in self.conditions:
-            runs = self.frames(name)
-            frames.append(
-                aggregate(
-                    runs,
-                    self.metrics,
-                    self.suite.unit,
-                    self.resampling,
-                    name,
-                )
-            )
-        estimates = pd.concat(frames, ignore_index=True).assign(numerator=None, denominator=None)
-        return marked_blocked(estimates, self._run_checks)
+        estimates = aggregate(self.labelled(*self.conditions), self.resampling)
+        return marked_blocked(estimates.assign(numerator=None, denominator=None), self._run_checks)
 
     @cached_property
-    def comparisons(self) -> dict[str, Comparison]:
-        """Candidate -> its comparison with the baseline; what a check blocks has no p and no verdict."""
+    def frame(self) -> pd.DataFrame:
+        """Every metric of every candidate against the baseline (`stats.compare`); of one condition, its scores.
+
+        What a check blocks has no p and no verdict.
+        """
         if not self.candidates:
-            return {}
+            rows = self.estimates[["condition", "std", "n_seeds"]]
+            return public_frame(self.estimates).join(rows)
         compared = compare_all(
-            [(name, self.frames(name)) for name in (self.baseline, *self.candidates)],
-            self.metrics,
-            self.suite.unit,
+            self.labelled(self.baseline, *self.candidates),
             self.resampling,
             self.headline,
             primary=self.tested,
             margin=self.margin,
         )
-        return dict(zip(self.candidates, map(self._without_blocked, compared)))
-
-    def _without_blocked(self, compared: Comparison) -> Comparison:
-        table = marked_blocked(compared.table, self._run_checks)
+        table = marked_blocked(compared, self._run_checks)
         void = table["blocked"].notna()
         unfair = table["not_random"].astype(bool) & ~void
         table.loc[void, TESTED] = None
         table.loc[void, ["verdict", "short"]] = ["not measured", ""]
         table.loc[unfair, "blocked"] = "missing-not-random"
-        return replace(compared, table=table)
-
-    @property
-    def frame(self) -> pd.DataFrame:
-        """Every metric of every candidate against the baseline (`stats.compare`); of one condition, its scores."""
-        if self.candidates:
-            tables = [compared.table for compared in self.comparisons.values()]
-            return pd.concat(tables, ignore_index=True)
-        return public_frame(self.estimates).join(self.estimates[["condition", "std", "n_seeds"]])
+        return table
 
     @property
     def scores(self) -> pd.DataFrame:
@@ -248,14 +232,7 @@ class Study(Result):
         if len(self.conditions) == 1:
             raise UsageError(f"one condition only ({self.baseline}): nothing to rank")
         ranked = self.directed(self.primary if metric is None else metric)
-        frames = {name: self.frames(name) for name in self.conditions}
-        found = ranks(
-            frames,
-            self.metrics,
-            self.suite.unit,
-            ranked.name,
-            self.resampling,
-        )
+        found = ranks(self.labelled(*self.conditions), ranked.name, self.resampling)
         rows = self.estimates_of(ranked.name).merge(found, on="condition")
         rows = rows.sort_values("value", ascending=ranked.better == "lower", kind="stable")
         return rows[RANKS].reset_index(drop=True)
@@ -279,12 +256,9 @@ class Study(Result):
         >>> cmp.plan("m1_key_coverage", 0.3, seeds=[1])["samples"].tolist()
         [7.0]
         """
-        name = self.directed(metric).name
         return plan(
-            [self.frames(condition) for condition in (self.baseline, *self.candidates)],
-            self.metrics,
-            self.suite.unit,
-            name,
+            self.labelled(self.baseline, *self.candidates),
+            self.directed(metric).name,
             difference,
             resampling=self.resampling,
             **settings,
@@ -306,15 +280,8 @@ class Study(Result):
         candidate: str | None = None,
     ) -> pd.DataFrame:
         """The metric of every paired unit under both conditions (`stats.effects`)."""
-        name = self.candidate(candidate)
-        return unit_changes(
-            self.frames(self.baseline),
-            self.frames(name),
-            self.metrics,
-            self.suite.unit,
-            self.metric(metric).name,
-            (self.baseline, name),
-        )
+        sides = self.labelled(self.baseline, self.candidate(candidate))
+        return unit_changes(sides, self.metric(metric).name)
 
     def by(
         self,
@@ -332,19 +299,15 @@ class Study(Result):
         >>> sorted(cmp.by("difficulty")["part"])
         ['easy', 'hard', 'medium']
         """
-        in_parts: dict[str, dict[str, pd.DataFrame]] = {name: {} for name in self.conditions}
+        sides: dict[str, dict[str, pd.DataFrame]] = {
+            self.baseline: {},
+            self.candidate(candidate): {},
+        }
         for condition, seed, run, parts in self._of_runs(by_parts(self.units, column)):
-            in_parts[condition][seed] = run.data.assign(**{PART: parts.array})
-        name = self.candidate(candidate)
-        return compare_parts(
-            in_parts[self.baseline],
-            in_parts[name],
-            self.metrics,
-            self.suite.unit,
-            self.resampling,
-            [self.metric(metric).name for metric in metrics or [self.primary]],
-            (self.baseline, name),
-        )
+            if condition in sides:
+                sides[condition][seed] = run.data.assign(**{PART: parts.array})
+        names = [self.metric(metric).name for metric in metrics or [self.primary]]
+        return compare_parts(sides, self.metrics, self.suite.unit, self.resampling, names)
 
     def table(self, *names: str) -> HtmlTable:
         """Metrics (by default the headline) of every candidate against the baseline; of one condition their values.

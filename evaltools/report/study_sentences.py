@@ -228,8 +228,10 @@ def how(study: Result) -> str:
     """By which rules the verdicts were reached, and what the intervals cover, a few sentences; "" without intervals."""
     if not study.candidates:
         return " ".join(cover(study.estimates, study.resampling))
-    compared = study.comparisons[study.candidates[0]]
-    by = say(compared.paired_by) if study.seeded else study.suite.unit
+    first, other = (set(study.conditions[name]) for name in (study.baseline, study.candidates[0]))
+    by = (
+        say("sample and seed" if first == other else "sample") if study.seeded else study.suite.unit
+    )
     paired = say("Paired by {by}; samples missing on one side are left out.", by=by)
     covered = cover(study.differences_of(*study.headline), study.resampling)
     return " ".join([paired, *family(study), *covered])

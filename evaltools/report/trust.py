@@ -60,8 +60,8 @@ def study_checks(study: Result) -> list[Check]:
     if study.candidates:
         leading = study.differences_of(*dict.fromkeys([study.primary, *study.headline]))
         checks += [*one_sided_missing(leading), *not_random(leading)]
-        for candidate, compared in study.comparisons.items():
-            checks += other_texts(compared.n_other_texts, study.baseline, candidate)
+        for candidate, rows in study.frame.groupby("candidate", sort=False):
+            checks += other_texts(rows["n_other_texts"].iloc[0], study.baseline, candidate)
     if study.seeded:
         checks += missing_seeds({name: list(runs) for name, runs in study.conditions.items()})
     return worst_first(checks)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -10,13 +10,13 @@ import pandas as pd
 from pandas.api.types import is_list_like
 
 from ..core.errors import UsageError
-from ..core.estimates import Resampling
+from ..core.estimates import PUBLIC, Resampling, public_frame
 from ..core.files import nearest
 from ..core.metric import MetricTable, subset
-from .compare import compare, verdicts
+from .compare import CONTRACT, DETAILS, compare_all, verdicts
 from .effects import NothingPaired
-from .influence import Runs
-from .intervals import estimate
+from .influence import Condition, Runs, label
+from .intervals import aggregate
 from .multiple import holm
 
 # Parts that are shown; the smallest of more are summed up as one.
@@ -54,17 +54,28 @@ def by_parts(
     return texts.str.removesuffix(".0") if pd.api.types.is_float_dtype(parts) else texts
 
 
-def largest_parts(parts: pd.Series, units: pd.Series) -> tuple[pd.Series, list[str]]:
-    """(the part of each row, names of the parts, the largest first).
+def each_part(
+    conditions: Mapping[str, Runs],
+    table: MetricTable,
+    unit: str,
+) -> Iterator[tuple[str, list[Condition]]]:
+    """(part, the conditions within it, labelled together), the part with most units of the first condition first.
 
-    All but the MOST - 1 largest are summed up as "(others)". `units` names the resampling unit
-    of each row; a part is as large as it has units.
+    The frames have the part of each row in the column PART. All but the MOST - 1 largest are summed up as "(others)".
+    A sample is in a part that its condition has it in.
     """
-    n_units = units.groupby(parts).nunique()
-    names = n_units.sort_values(ascending=False, kind="stable").index.tolist()
+    first = pd.concat(next(iter(conditions.values())).values(), ignore_index=True)
+    n_units = first.groupby(PART)[unit].nunique()
+    names = n_units.sort_values(ascending=False, kind="stable").index.tolist() or ["(none)"]
+    parts = {name: [name] for name in names}
     if len(names) > MOST:
-        names = [*names[: MOST - 1], "(others)"]
-    return parts.where(parts.isin(names), "(others)"), names
+        parts = {name: [name] for name in names[: MOST - 1]} | {"(others)": names[MOST - 1 :]}
+    for name, of_part in parts.items():
+        runs = {
+            condition: {seed: frame[frame[PART].isin(of_part)] for seed, frame in of_seed.items()}
+            for condition, of_seed in conditions.items()
+        }
+        yield name, label(runs.items(), table, unit)
 
 
 def breakdown(
@@ -92,27 +103,22 @@ def breakdown(
     0    a  20  accuracy    0.7
     1    b  10  accuracy    0.6
     """
-    metrics = subset(table, names)
-    parts, part_names = largest_parts(by_parts(units, column), units[unit])
+    of_parts = units.assign(**{PART: by_parts(units, column)})
     frames = []
-    for part in part_names or ["(none)"]:
-        of_part = units[parts == part]
-        rows = estimate(of_part, metrics, unit, resampling)
-        rows.insert(0, "part", part)
-        rows.insert(1, "n", of_part[unit].nunique())
-        frames.append(rows)
+    for part, conditions in each_part({"": {"": of_parts}}, subset(table, names), unit):
+        rows = public_frame(aggregate(conditions, resampling))
+        frames.append(rows.assign(part=part, n=len(conditions[0].units)))
     frame = pd.concat(frames, ignore_index=True)
-    return frame[frame["name"].isin(names) & (frame["n"] > 0)].reset_index(drop=True)
+    frame = frame[frame["name"].isin(names) & (frame["n"] > 0)].reset_index(drop=True)
+    return frame[["part", "n", *PUBLIC]]
 
 
 def compare_parts(
-    baseline: Runs,
-    candidate: Runs,
+    conditions: Mapping[str, Runs],
     table: MetricTable,
     unit: str,
     resampling: Resampling,
     names: Sequence[str],
-    conditions: tuple[str, str],
 ) -> pd.DataFrame:
     """The difference of two conditions within each part of their units, the largest part first.
 
@@ -121,31 +127,15 @@ def compare_parts(
     verdict follows it. A sample is compared in a part that it is in on both sides; parts without any
     are left out.
     """
-    metrics = subset(table, names)
-    own = pd.concat(baseline.values(), ignore_index=True)
-    parts, part_names = largest_parts(own[PART], own[unit])
     frames = []
-    for part in part_names:
-        of_part = own[PART][parts == part].unique()
-        a, b = (
-            {seed: frame[frame[PART].isin(of_part)] for seed, frame in runs.items()}
-            for runs in (baseline, candidate)
-        )
+    for part, sides in each_part(conditions, subset(table, names), unit):
         with suppress(NothingPaired):
-            rows = compare(
-                a,
-                b,
-                metrics,
-                unit,
-                resampling,
-                names=conditions,
-            ).table
-            rows.insert(0, "part", part)
-            rows.insert(1, "n", rows["n_units"])
-            frames.append(rows[rows["metric"].isin(names)])
+            frames.append(compare_all(sides, resampling).assign(part=part))
     if not frames:
         raise UsageError("the sides share no unit in any part")
     frame = pd.concat(frames, ignore_index=True)
+    frame = frame[frame["metric"].isin(names)].reset_index(drop=True)
     frame["p_adjusted"] = frame.groupby("metric")["p_value"].transform(holm)
     frame["verdict"], frame["short"] = verdicts(frame, resampling.level)
-    return frame
+    frame["n"] = frame["n_units"]
+    return frame[["part", "n", *CONTRACT, *DETAILS]]

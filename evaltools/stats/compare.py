@@ -11,9 +11,8 @@ Economic Studies 91 (2024).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -22,10 +21,10 @@ from scipy.special import stdtr, stdtrit
 from ..core.errors import UsageError
 from ..core.estimates import Resampling
 from ..core.files import nearest
-from ..core.metric import MetricTable, as_ratios, subset
+from ..core.metric import MetricTable, as_ratios
 from .effects import ROUGH, paired, same_questions
 from .formulas import smallest_shown
-from .influence import Array, Cells, Runs, effective_units, label
+from .influence import Array, Cells, Condition, Runs, effective_units, label
 from .intervals import MIN_UNITS, Interval, draws_of, interval_of
 from .missing import NOT_RANDOM, lacking
 from .multiple import holm, max_t, sign_flip
@@ -41,15 +40,14 @@ CONTRACT = (
 # The further columns of `Comparison.table`.
 DETAILS = (
     "ci_method", "claim", "level", "short", "not_random", "headline", "family", "better", "title",
-    "group", "alias_of", "n_cells", "delta_worst", "delta_best", "few_missing", "mid",
+    "group", "alias_of", "n_cells", "delta_worst", "delta_best", "few_missing", "mid", "n_other_texts",
 )  # fmt: skip
 # Probability with which the smallest detectable difference is found.
 POWER = 0.8
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """Candidate against baseline.
+class Comparison(NamedTuple):
+    """Candidates against a baseline.
 
     `table` has a row for every metric that has a direction, with the columns of CONTRACT and DETAILS.
 
@@ -73,9 +71,7 @@ class Comparison:
     `n_other_texts`: samples that pair but have other texts, which are left out.
     """
 
-    table: pd.DataFrame = field(repr=False)
-    paired_by: str
-    n_other_texts: int = 0
+    table: pd.DataFrame
 
 
 def compare(
@@ -88,11 +84,10 @@ def compare(
     primary: str | None = None,
     margin: Mapping[str, float] | None = None,
     n_permutations: int = 10_000,
-    names: tuple[str, str] = ("baseline", "candidate"),
 ) -> Comparison:
-    """Compare two conditions (seed -> units frame) over every metric of a table.
+    """Compare two conditions (seed -> units frame) over every metric of a table, as `compare_all` does.
 
-    As `compare_all` of two conditions, called by `names`.
+    ValueError for no run, and for a null unit.
 
     >>> from evaltools.core.metric import Metric
     >>> accuracy = Metric(name="accuracy", numerator="right", denominator="n", better="higher")
@@ -103,40 +98,30 @@ def compare(
          metric  delta verdict
     0  accuracy   0.25  better
     """
-    (found,) = compare_all(
-        list(zip(names, (baseline, candidate))),
-        metrics,
-        unit,
-        resampling,
-        headline,
-        primary,
-        margin,
-        n_permutations,
-    )
-    return found
+    sides = label([("baseline", baseline), ("candidate", candidate)], metrics, unit)
+    return Comparison(compare_all(sides, resampling, headline, primary, margin, n_permutations))
 
 
 def compare_all(
-    conditions: Sequence[tuple[str, Runs]],
-    table: MetricTable,
-    unit: str,
+    conditions: Sequence[Condition],
     resampling: Resampling,
     headline: Sequence[str] = (),
     primary: str | None = None,
     margin: Mapping[str, float] | None = None,
     n_permutations: int = 10_000,
-) -> list[Comparison]:
-    """Every other condition (name, seed -> units frame) against the first, over every metric of a table.
+) -> pd.DataFrame:
+    """Every other condition against the first, over every metric: the table of `Comparison`, by candidate.
 
-    `headline`: metrics that are tested together. `primary`: the one that is tested alone (default: the
-    first headline metric with a direction); of several candidates these tests are one family.
+    `conditions` were labelled together. `headline`: metrics that are tested together. `primary`: the one that is
+    tested alone (default: the first headline metric with a direction); of several candidates these tests are one family.
     `margin`: metric -> largest difference that does not matter, in units of the metric.
 
-    Raises ValueError for a headline name that the table lacks, for no run, and for a null unit;
-    UsageError for a primary metric or margin that cannot be tested; NothingPaired for sides without a
-    unit in common.
+    Raises ValueError for a headline name that is no metric; UsageError for a primary metric or margin that cannot be
+    tested; NothingPaired for sides without a unit in common.
     """
-    unknown = sorted(set(headline) - {metric.name for metric in table})
+    first, *others = conditions
+    table = [formula.metric for formula in first.formulas.values()]
+    unknown = sorted(set(headline) - set(first.formulas))
     if unknown:
         raise ValueError(f"headline metrics that the table lacks: {unknown}")
     require_declared(table, primary, margin := margin or {}, resampling.confidence)
@@ -144,51 +129,46 @@ def compare_all(
     is_directed = directions(table)
     leading = [primary, *headline] if primary else list(headline)
     family = [name for name in dict.fromkeys(target[name] for name in leading) if is_directed[name]]
-    (name_a, runs_a), *candidates = conditions
-    first, *others = label([runs for _, runs in conditions], table, unit)
-    rows: list[dict[str, Any]] = []
-    sides: list[tuple[str, str, int]] = []
-    for (name, runs), side in zip(candidates, others):
-        keep, n_other_texts = same_questions(first, side, (name_a, name))
-        by_seed = set(runs_a) == set(runs)
-        for index, metric in enumerate(table):
+    rows = []
+    for side in others:
+        keep, n_other_texts = same_questions(first, side)
+        for metric in table:
             if is_directed[metric.name] and not metric.alias_of:
-                a, b = (each.cells(index).where(keep) for each in (first, side))
-                rows.append({"candidate": name, **_row(a, b, by_seed)})
-        sides.append((name, "sample and seed" if by_seed else "sample", n_other_texts))
-    tested = pd.DataFrame(columns=["candidate", "metric"])
-    if rows:
-        tested = pd.DataFrame(rows).assign(baseline=name_a)
-        sizes = {target[name]: size for name, size in margin.items()}
-        tested["margin"] = tested["metric"].map(sizes).astype(float)
-        tested["primary"] = tested["metric"].isin(family[:1])
-        tested["family"] = tested["metric"].isin(family)
-        _test(tested, resampling, n_permutations, resampling.level)
-        tested = tested.join(_intervals(tested, resampling))
-        tested["verdict"], tested["short"] = verdicts(tested, resampling.level)
-    shown = [metric for metric in table if is_directed[metric.name]]
+                a, b = (each.cells(metric.name).where(keep) for each in (first, side))
+                names = {"baseline": first.name, "candidate": side.name}
+                rows.append({**names, "n_other_texts": n_other_texts, **_row(a, b)})
+    if not rows:
+        return pd.DataFrame(columns=[*CONTRACT, *DETAILS])
+    tested = pd.DataFrame(rows)
+    sizes = {target[name]: size for name, size in margin.items()}
+    tested["margin"] = tested["metric"].map(sizes).astype(float)
+    tested["primary"] = tested["metric"].isin(family[:1])
+    tested["family"] = tested["metric"].isin(family)
+    _test(tested, resampling, n_permutations, resampling.level)
+    tested = tested.join(_intervals(tested, resampling))
+    tested["verdict"], tested["short"] = verdicts(tested, resampling.level)
     about = pd.DataFrame(
-        [(m.name, m.title, m.group, m.alias_of, m.name in leading) for m in shown],
+        [
+            (m.name, m.title, m.group, m.alias_of, m.name in leading)
+            for m in table
+            if is_directed[m.name]
+        ],
         columns=["metric", "title", "group", "alias_of", "headline"],
     )
-    comparisons = []
-    for name, paired_by, n_other_texts in sides:
-        of_name = tested[tested["candidate"] == name].set_index("metric")
-        own = about.join(of_name, on=about["metric"].map(target))
-        table_of_name = own.reindex(columns=[*CONTRACT, *DETAILS])
-        comparisons.append(Comparison(table_of_name, paired_by, n_other_texts))
-    return comparisons
+    tables = [
+        about.join(own.set_index("metric"), on=about["metric"].map(target))
+        for _, own in tested.groupby("candidate", sort=False)
+    ]
+    return pd.concat(tables, ignore_index=True).reindex(columns=[*CONTRACT, *DETAILS])
 
 
 def ranks(
-    conditions: Mapping[str, Runs],
-    table: MetricTable,
-    unit: str,
+    conditions: Sequence[Condition],
     metric: str,
     resampling: Resampling,
     n_permutations: int = 10_000,
 ) -> pd.DataFrame:
-    """Rank intervals of conditions (name -> seed -> units frame) on one metric: condition, rank_low, rank_high.
+    """Rank intervals of conditions that were labelled together, on a metric: condition, rank_low, rank_high.
 
     Every pair is tested, all pairs together as one family. `rank_low` is 1 + the number of conditions that are shown
     to be better, `rank_high` the number of conditions less those shown to be worse: together they hold every true
@@ -199,17 +179,17 @@ def ranks(
     >>> accuracy = Metric(name="accuracy", numerator="right", denominator="n", better="higher")
     >>> one = pd.DataFrame({"id": range(40), "right": [1, 0] * 20, "n": 1})
     >>> two = one.assign(right=[1, 0, 1, 1] * 10)
-    >>> ranks({"x": {"": one}, "y": {"": two}}, [accuracy], "id", "accuracy", Resampling())
+    >>> conditions = label([("x", {"": one}), ("y", {"": two})], [accuracy], "id")
+    >>> ranks(conditions, "accuracy", Resampling())
       condition  rank_low  rank_high
     0         x         2          2
     1         y         1          1
     """
-    names, runs = list(conditions), list(conditions.values())
-    sides = [side.cells(0) for side in label(runs, subset(table, [metric]), unit)]
+    names = [condition.name for condition in conditions]
+    sides = [condition.cells(metric) for condition in conditions]
     rows = [
-        {"candidate": "", "a": a, "b": b}
-        | _row(sides[a], sides[b], by_seed=set(runs[a]) == set(runs[b]))
-        for a, b in combinations(range(len(names)), 2)
+        {"candidate": "", "a": a, "b": b} | _row(sides[a], sides[b])
+        for a, b in combinations(range(len(sides)), 2)
     ]
     is_measured = np.array([not np.isnan(side.values).all() for side in sides])
     better, worse = np.zeros((2, len(names)), dtype=int)
@@ -267,13 +247,9 @@ def require_declared(
 # --- families and intervals
 
 
-def _row(
-    a: Cells,
-    b: Cells,
-    by_seed: bool,
-) -> dict[str, Any]:
+def _row(a: Cells, b: Cells) -> dict[str, Any]:
     """What is known of a metric of two conditions before it is tested with others; `effect`: None if not measured."""
-    metric, found = a.formula.metric, paired(a, b, by_seed)
+    metric, found = a.formula.metric, paired(a, b)
     row = {
         "metric": metric.name,
         "better": metric.better,
@@ -289,7 +265,7 @@ def _row(
         # p of proportions is mid-p
         "mid": getattr(metric, "proportion", False) and found is not None,
     }
-    return row | lacking(a, b, by_seed)
+    return row | lacking(a, b)
 
 
 def _test(

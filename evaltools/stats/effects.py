@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,13 +10,12 @@ import numpy as np
 import pandas as pd
 
 from ..core.errors import UsageError
-from ..core.metric import MetricTable, subset
+from ..core.metric import MetricTable
 from .formulas import Limits, Statistic
 from .influence import (
     Array,
     Cells,
     Condition,
-    Runs,
     effective_units,
     label,
     mean_shares,
@@ -44,18 +44,14 @@ class NothingPaired(UsageError):
     """Two sides that share no unit."""
 
 
-def same_questions(
-    a: Condition,
-    b: Condition,
-    names: tuple[str, str],
-) -> tuple[Array, int]:
+def same_questions(a: Condition, b: Condition) -> tuple[Array, int]:
     """(which samples of two conditions do not have other texts (samples,), how many pairs do).
 
     UsageError where most differ; NothingPaired for two that share no sample.
     """
     unit, sides = a.ids.name, (a, b)
     if not np.isin(a.sample, b.sample).any():
-        sizes = [f"{name} ({side.ids.nunique()} units)" for name, side in zip(names, sides)]
+        sizes = [f"{side.name} ({side.ids.nunique()} units)" for side in sides]
         raise NothingPaired(f"{' and '.join(sizes)} share no {unit}: nothing to compare")
     keep = np.ones(a.n_samples, dtype=bool)
     known = [name for name in TEXTS if all(name in f for f in (*a.frames, *b.frames))]
@@ -70,7 +66,7 @@ def same_questions(
     others = one.index[one != other]
     if 2 * len(others) > len(one):
         raise UsageError(
-            f"{names[0]} and {names[1]} pair by {unit}, but {len(others)} of {len(one)} pairs have other texts: "
+            f"{a.name} and {b.name} pair by {unit}, but {len(others)} of {len(one)} pairs have other texts: "
             "they are other questions"
         )
     keep[others] = False
@@ -81,12 +77,11 @@ def same_questions(
 class Effect:
     """A value that units make: a metric of the cells `b`, in all seeds of which it is measured, or `b` less `a`.
 
-    Seed k of one side goes with seed k of the other (`by_seed`), or each side is averaged over its own.
+    Seed k of one side goes with seed k of the other where they have the same, else each is averaged over its own.
     """
 
     b: Cells
     a: Cells | None = None
-    by_seed: bool = True
 
     @classmethod
     def of(cls, run: Cells) -> Effect:
@@ -157,7 +152,7 @@ class Effect:
         difference.
         """
         nums, dens = [s.num for s in self.sides], [s.den for s in self.sides]
-        if not self.by_seed:
+        if self.a and self.a.seeds != self.b.seeds:
             nums, dens = ([x.mean(axis=0, keepdims=True) for x in each] for each in (nums, dens))
         totals = [den.sum(axis=1, keepdims=True) for den in dens]
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -195,7 +190,7 @@ class Effect:
         if self.n_seeds == 1:
             return []
         a, b = self.a, self.b
-        if a and self.by_seed:
+        if a and a.seeds == b.seeds:
             both = a.takes_part | b.takes_part
             return [seed_part(b.values - a.values, b.errors - a.errors, a.present, both)]
         return [seed_part(s.values, s.errors, s.present, s.takes_part) for s in self.sides]
@@ -231,35 +226,27 @@ class Effect:
         return np.hstack([seed for seed, _, _ in of_seeds])[self.present], value
 
 
-def common_cells(
-    a: Cells,
-    b: Cells,
-    by_seed: bool,
-) -> tuple[Cells, Cells]:
+def common_cells(a: Cells, b: Cells) -> tuple[Cells, Cells]:
     """The units of two sides over the cells of samples that both have."""
-    on_a, on_b = present_on(a, b, by_seed)
+    on_a, on_b = present_on(a, b)
     on_both = on_a & on_b
     return a.where(on_both).per_unit(), b.where(on_both).per_unit()
 
 
-def paired(
-    a: Cells,
-    b: Cells,
-    by_seed: bool,
-) -> Effect | None:
+def paired(a: Cells, b: Cells) -> Effect | None:
     """A metric of two sides over the cells of samples that both have, in the seeds in which it is measured.
 
     None where it is not measured.
     """
-    a, b = common_cells(a, b, by_seed)
+    a, b = common_cells(a, b)
     in_a, in_b = ~np.isnan(a.values), ~np.isnan(b.values)
-    if by_seed:
+    if a.seeds == b.seeds:
         in_a = in_b = in_a & in_b
     if not in_a.any() or not in_b.any():
         return None
     if not in_a.all() or not in_b.all():
-        a, b = common_cells(a.at(in_a), b.at(in_b), by_seed)
-    return Effect(b, a, by_seed)
+        a, b = common_cells(a.at(in_a), b.at(in_b))
+    return Effect(b, a)
 
 
 # --- unit by unit
@@ -281,23 +268,19 @@ def unit_values(
     >>> unit_values(units, table, "id", "accuracy").to_dict()
     {'a': 0.5, 'b': 1.0}
     """
-    (run,) = label([{"": units}], subset(table, [metric]), unit)
-    cells = run.cells(0).per_unit()
+    (run,) = label([("", {"": units})], table, unit)
+    cells = run.cells(metric).per_unit()
     values = pd.Series(cells.formula.values(cells.sums)[0], run.units, name=metric)
     return values.where(cells.present[0]).reindex(units[unit].unique()).rename_axis(unit)
 
 
 def unit_changes(
-    baseline: Runs,
-    candidate: Runs,
-    table: MetricTable,
-    unit: str,
+    conditions: Sequence[Condition],
     metric: str,
-    names: tuple[str, str] = ("baseline", "candidate"),
 ) -> pd.DataFrame:
-    """The paired values of one metric, a row a unit.
+    """The paired values of one metric of two conditions that were labelled together, a row a unit.
 
-    Columns: `unit`, baseline, candidate, change, influence, differs (in some seed).
+    Columns: the unit, baseline, candidate, change, influence, differs (in some seed).
 
     A unit's value is the metric of that unit alone (its own ratio of sums), averaged over the
     paired seeds in which both sides have it. `change` is candidate less baseline. `influence` is
@@ -306,36 +289,39 @@ def unit_changes(
     differ. Where a unit has a value on one side only (0 / 0 on the other), the other value and the
     change are nan; units without any value are left out.
 
-    KeyError for a metric that the table lacks; NothingPaired, with the `names` of the sides, for
-    sides without a unit in common.
+    KeyError for a metric that the conditions lack; NothingPaired for sides without a unit in common.
 
     >>> from evaltools.core.metric import Metric
     >>> table = [Metric(name="accuracy", numerator="right", denominator="n", better="higher")]
     >>> old = pd.DataFrame({"id": ["a", "b"], "right": [0, 1], "n": 1})
-    >>> unit_changes({"": old}, {"": old.assign(right=1)}, table, "id", "accuracy")
+    >>> sides = label([("old", {"": old}), ("new", {"": old.assign(right=1)})], table, "id")
+    >>> unit_changes(sides, "accuracy")
       id  baseline  candidate  change  influence  differs
     0  a       0.0        1.0     1.0        0.5     True
     1  b       1.0        1.0     0.0        0.0    False
     """
-    by_seed = set(baseline) == set(candidate)
-    a, b = label([baseline, candidate], subset(table, [metric]), unit)
-    keep, _ = same_questions(a, b, names)
-    cells = a.cells(0).where(keep), b.cells(0).where(keep)
+    first, second = conditions
+    keep, _ = same_questions(first, second)
+    a, b = (side.cells(metric).where(keep) for side in conditions)
     values = []
-    for side in common_cells(*cells, by_seed):
+    for side in common_cells(a, b):
         of_cells = side.formula.values(side.sums)
         values.append(pd.DataFrame(np.where(side.present, of_cells, np.nan)))
     before, after = values
-    if by_seed:
+    if a.seeds == b.seeds:
         in_both = before.notna() & after.notna()
         # a unit that both sides have in some seed is averaged over these
         used = in_both | ~in_both.any()
         before, after = before.where(used), after.where(used)
-    found = paired(*cells, by_seed)
+    found = paired(a, b)
     # each seed by itself: a gain in one does not hide a loss in another
-    by_cell = np.zeros((1, len(a.units))) if found is None else found.by_cell
+    by_cell = np.zeros((1, len(before.columns))) if found is None else found.by_cell
     frame = pd.DataFrame(
-        {unit: a.units.astype(object), "baseline": before.mean(), "candidate": after.mean()}
+        {
+            first.ids.name: first.units.astype(object),
+            "baseline": before.mean(),
+            "candidate": after.mean(),
+        }
     )
     frame["change"] = frame["candidate"] - frame["baseline"]
     frame["influence"], frame["differs"] = by_cell.mean(axis=0), by_cell.any(axis=0)

@@ -9,7 +9,7 @@ Reference: Hampel, "The influence curve and its role in robust estimation", JASA
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -99,28 +99,26 @@ class Formula:
         return self.ratio_values(sums) @ self.weights
 
 
-def formulas_of(table: MetricTable) -> list[Formula]:
-    """The formula of each metric of a table. ValueError for a name that is doubled or unknown."""
-    parts = zip(table, as_ratios(table))
-    return [
-        Formula(
-            metric,
-            tuple(p),
-            np.array(list(p.values())),
-        )
-        for metric, p in parts
-    ]
+def formulas_of(table: MetricTable) -> dict[str, Formula]:
+    """The formula of each metric of a table, by its name. ValueError for a name that is doubled or unknown."""
+    return {
+        metric.name: Formula(metric, tuple(parts), np.array(list(parts.values())))
+        for metric, parts in zip(table, as_ratios(table))
+    }
 
 
 @dataclass(frozen=True)
 class Condition:
     """The units frames of a condition, one a seed, and which sample each row is of.
 
-    `ids`: the unit of each row of all frames, by its number in its own. `sample`: (rows,), an index of the samples
-    of all conditions, which are ordered by their unit. `starts`: the first sample of each of the `units`.
+    `formulas`: those of all its metrics, by name. `ids`: the unit of each row of all frames, by its number in its own.
+    `sample`: (rows,), an index of the samples of all conditions, which are ordered by their unit. `starts`: the first
+    sample of each of the `units`.
     """
 
-    formulas: Sequence[Formula]
+    name: str
+    seeds: tuple[Seed, ...]
+    formulas: Mapping[str, Formula]
     frames: Sequence[pd.DataFrame]
     ids: pd.Series
     sample: Array
@@ -128,22 +126,25 @@ class Condition:
     units: pd.Index
     starts: Array
 
-    def cells(self, metric: int) -> Cells:
+    def cells(self, metric: str) -> Cells:
         """The cells of a metric: its sums of every sample under every seed.
 
         A row in which one of its columns is null is as if left out. The trials of a sample are averaged, so that
-        samples weigh alike; other rows of one sample are summed. ValueError names the row of what cannot be: a
-        null numerator where the denominator counts the row, a value outside the limits.
+        samples weigh alike; other rows of one sample are summed. ValueError names the row of what cannot be (`_wrong`);
+        KeyError for a metric that the table lacks.
         """
         formula = self.formulas[metric]
-        columns = {}
-        for name in columns_of(formula.ratios):
-            first, *others = (column_of(frame, name) for frame in self.frames)
-            columns[name] = np.concatenate([first, *others]) if others else first
+        columns = {
+            name: np.concatenate([column_of(frame, name) for frame in self.frames])
+            for name in columns_of(formula.ratios)
+        }
         rows = formula.of_rows(columns)
-        for row, what in _wrong_rows(formula, columns, rows):
-            place = f"row {self.ids.index[row] + 1} ({self.ids.name} {self.ids.iloc[row]})"
-            raise ValueError(f"{place}: {what}")
+        for is_wrong, name, values, expected in _wrong(formula, columns, rows):
+            if is_wrong.any():
+                row = int(is_wrong.argmax())
+                value = "null" if np.isnan(values[row]) else f"{values[row]:g}"
+                place = f"row {self.ids.index[row] + 1} ({self.ids.name} {self.ids.iloc[row]})"
+                raise ValueError(f"{place}: {name} is {value}{expected}")
         rows[:, np.isnan(rows[:-1]).any(axis=0)] = 0.0
         num, den = rows[: 2 * len(formula.ratios)].reshape(2, len(formula.ratios), -1)
         num[(den == 0) & ~formula.is_count[:, None]] = 0.0
@@ -157,7 +158,7 @@ class Condition:
             self.n_samples,
             len(rows),
         )
-        return Cells(formula, sums, self.starts)
+        return Cells(formula, self.seeds, sums, self.starts)
 
     @cached_property
     def _cell(self) -> Array | None:
@@ -177,56 +178,57 @@ def column_of(frame: pd.DataFrame, name: str) -> Array:
     return values.astype(float, copy=False)
 
 
-def _wrong_rows(
+def _wrong(
     formula: Formula,
     columns: Mapping[str, Array],
     rows: Array,
-) -> Iterator[tuple[int, str]]:
-    """(row, what is wrong with it): the first rows that a ratio cannot be made of."""
+) -> Iterator[tuple[Array, str, Array, str]]:
+    """What no metric can be made of: which rows are so, of what, its values (rows,), and what was expected.
+
+    Numbers that are too large; of a ratio a null numerator where the denominator counts the row, and a value outside
+    the limits.
+    """
+    for name, values in columns.items():
+        yield (
+            np.abs(values) >= LARGEST,
+            name,
+            values,
+            f"; expected a finite number below {LARGEST:g}",
+        )
     metric = formula.metric
     if not isinstance(metric, Metric):
         return  # what it is made of stands in the table too
     num, den = rows[0], rows[1]
-    nulls = np.flatnonzero(np.isnan(num))
-    for row in nulls[np.nan_to_num(den[nulls]) != 0][:1]:
-        name = next(name for name in linear(metric.numerator) if np.isnan(columns[name][row]))
-        counts = " and ".join(linear(metric.denominator))
-        leave = f"leave {counts} null or 0 where {name} was not measured"
-        yield row, f"{name} is null where {counts} counts the row; {leave}"
+    is_null = np.isnan(num) & (np.nan_to_num(den) != 0)
+    leave = f"; leave {metric.denominator} null or 0 where nothing was measured"
+    yield is_null, metric.numerator, num, f" where {metric.denominator} counts the row{leave}"
     low, high = metric.limits
-    if (low, high) == (-np.inf, np.inf):
-        return
+    size = np.ones_like(den) if formula.is_count[0] else np.where(den == 0, np.nan, den)
     # a sum of floats may be off its limit by as much
     lowest, highest = low - 1e-9 * max(1, abs(low)), high + 1e-9 * max(1, abs(high))
-    size = np.ones_like(den) if formula.is_count[0] else den
-    value = np.divide(
-        num,
-        size,
-        out=np.full_like(num, np.nan),
-        where=size != 0,
-    )
-    for row in np.flatnonzero((value < lowest) | (value > highest))[:1]:
-        yield row, f"{metric.name} is {value[row]:g}, which is not within {low:g} and {high:g}"
+    values = num / size
+    is_outside = (values < lowest) | (values > highest)
+    yield is_outside, metric.name, values, f", which is not within {low:g} and {high:g}"
 
 
 def label(
-    conditions: Sequence[Runs],
+    conditions: Iterable[tuple[str, Runs]],
     table: MetricTable,
     unit: str,
 ) -> list[Condition]:
-    """Conditions (seed -> units frame) with the sample of each row, the same labels for all.
+    """Conditions (name, seed -> units frame) with the sample of each row, the same labels for all.
 
     The order of seeds and rows changes nothing. ValueError for no run, a null in the unit column, and a second
     row of one sample which no trial tells apart; KeyError for columns that a frame lacks.
     """
     formulas = formulas_of(table)
-    if not conditions or not all(conditions):
+    sides = [(name, sorted(runs.items(), key=lambda run: str(run[0]))) for name, runs in conditions]
+    if not all(runs for _, runs in sides):
         raise ValueError("a condition needs at least one run")
-    of_conditions = [[runs[seed] for seed in sorted(runs, key=str)] for runs in conditions]
-    frames = [frame for of_seeds in of_conditions for frame in of_seeds]
-    needed = [unit, *columns_of(ratio for formula in formulas for ratio in formula.ratios)]
+    frames = [frame for _, runs in sides for _, frame in runs]
+    needed = [unit, *columns_of(ratio for formula in formulas.values() for ratio in formula.ratios)]
     for frame in frames:
-        _require_readable(frame, needed, unit)
+        _require_readable(frame, needed)
     names = [name for name in (ITEM, TURN) if all(name in frame for frame in frames)]
     if not any(frame[unit].duplicated().any() for frame in frames):
         # where each unit has one row a turn is only where its value stands
@@ -239,32 +241,33 @@ def label(
         sample = by_unit.groupby(["unit", *names], dropna=False).ngroup().to_numpy()
     _, first = np.unique(sample, return_index=True)
     starts = np.flatnonzero(np.diff(of_unit[first], prepend=-1))
-    n_rows = [sum(map(len, own)) for own in of_conditions]
-    places = np.split(np.arange(len(rows)), np.cumsum(n_rows)[:-1])
-    return [
-        Condition(
-            formulas,
-            own,
-            rows[unit].iloc[at],
-            sample[at],
-            len(first),
-            pd.Index(units),
-            starts,
+    labelled, end = [], 0
+    for name, runs in sides:
+        seeds, own = zip(*runs)
+        start, end = end, end + sum(map(len, own))
+        labelled.append(
+            Condition(
+                name,
+                seeds,
+                formulas,
+                own,
+                rows[unit].iloc[start:end],
+                sample[start:end],
+                len(first),
+                pd.Index(units),
+                starts,
+            )
         )
-        for own, at in zip(of_conditions, places)
-    ]
+    return labelled
 
 
-def _require_readable(
-    frame: pd.DataFrame,
-    needed: Sequence[str],
-    unit: str,
-) -> None:
-    """KeyError for columns that are lacking; ValueError for a null unit, a second row of a sample, a huge number."""
+def _require_readable(frame: pd.DataFrame, needed: Sequence[str]) -> None:
+    """KeyError for columns that are lacking, the unit first; ValueError for a null unit, and a second row of a sample."""
     missing = [column for column in needed if column not in frame]
     if missing:
         known = [str(column) for column in frame.columns]
         raise KeyError(f"the units frame lacks {missing}; {nearest(missing[0], known)}")
+    unit = needed[0]
     if frame[unit].isna().any():
         raise ValueError(f"null in the unit column {unit!r}")
     names = [name for name in (unit, ITEM, TURN, TRIAL) if name in frame]
@@ -272,23 +275,17 @@ def _require_readable(
     for row in np.flatnonzero(doubled)[:1]:
         place = ", ".join(f"{name} {frame[name].iloc[row]}" for name in names)
         raise ValueError(f"row {row + 1} ({place}): a second row of one sample")
-    for column in dict.fromkeys(needed[1:]):
-        values = column_of(frame, column)
-        if max(-np.fmin.reduce(values, initial=0), np.fmax.reduce(values, initial=0)) >= LARGEST:
-            row = int(np.argmax(np.abs(values) >= LARGEST))
-            place = f"row {row + 1} ({unit} {frame[unit].iloc[row]})"
-            wrong = f"{column} is {values[row]:g}; expected a finite number below {LARGEST:g}"
-            raise ValueError(f"{place}: {wrong}")
 
 
 @dataclass(frozen=True)
 class Cells:
     """One metric of a condition: the sums (seeds, samples or units, sums of the formula) of every cell.
 
-    `starts`: the first sample of each unit.
+    `seeds`: those of its condition, also where it is not measured in some. `starts`: the first sample of each unit.
     """
 
     formula: Formula
+    seeds: tuple[Seed, ...]
     sums: Array
     starts: Array
 
@@ -298,14 +295,14 @@ class Cells:
         if self.sums.shape[1] == n_units:
             return self
         sums = np.add.reduceat(self.sums, self.starts, axis=1)
-        return Cells(self.formula, sums, np.arange(n_units))
+        return replace(self, sums=sums, starts=np.arange(n_units))
 
     def where(self, mask: Array) -> Cells:
         """The cells of a mask, (units,) or (seeds, units); the others are not present."""
         return replace(self, sums=np.where(mask[..., None], self.sums, 0.0))
 
-    def at(self, seeds: Array) -> Cells:
-        """The cells of some seeds, by a mask (seeds,)."""
+    def at(self, seeds: Array | slice) -> Cells:
+        """The cells of some seeds, by a mask (seeds,) or a slice."""
         return replace(self, sums=self.sums[seeds])
 
     def ratio(self, index: int) -> Cells:
@@ -380,13 +377,9 @@ class Cells:
         return mean_shares(self.ratio_shares, self.formula.weights)
 
 
-def present_on(
-    a: Cells,
-    b: Cells,
-    by_seed: bool,
-) -> tuple[Array, Array]:
+def present_on(a: Cells, b: Cells) -> tuple[Array, Array]:
     """Which cells (seeds, units) each of two sides has; where seeds do not pair, which units (1, units) in any seed."""
-    if by_seed:
+    if a.seeds == b.seeds:
         return a.present, b.present
     on_a = np.any(a.present, axis=0, keepdims=True)
     on_b = np.any(b.present, axis=0, keepdims=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +24,16 @@ from .formulas import (
     score_t,
     t_quantile,
 )
-from .influence import LARGE, Array, Cells, Runs, effective_units, label, sample_variance, varies
+from .influence import (
+    LARGE,
+    Array,
+    Cells,
+    Condition,
+    effective_units,
+    label,
+    sample_variance,
+    varies,
+)
 from .seeds import widest
 
 # Fewer resampling units than this have no interval without limits, and no verdict.
@@ -308,17 +317,15 @@ def estimate(
            name  value    ci_low  ci_high ci_method
     0  accuracy   0.75  0.599457  0.86546     mid-p
     """
-    return public_frame(aggregate({"": units}, table, unit, resampling or Resampling()))
+    conditions = label([("", {"": units})], table, unit)
+    return public_frame(aggregate(conditions, resampling or Resampling()))
 
 
 def aggregate(
-    runs: Runs,
-    table: MetricTable,
-    unit: str,
+    conditions: Iterable[Condition],
     resampling: Resampling,
-    condition: str = "",
 ) -> pd.DataFrame:
-    """The estimates of a condition (seed -> units frame) over its seeds, a row a metric.
+    """The estimates of every condition over its seeds, a row a metric.
 
     Columns: those of `core.estimates`, min and max (the least and greatest value of a seed), and claim
     (what the interval speaks for). `value` is the mean over the seeds in which the metric is measured
@@ -328,31 +335,44 @@ def aggregate(
     >>> run = pd.DataFrame({"id": range(40), "right": [1, 1, 0, 1] * 10, "n": 1})
     >>> runs = {1: run, 2: run.assign(right=[1, 0, 0, 1] * 10)}
     >>> accuracy = Metric(name="accuracy", numerator="right", denominator="n", better="higher")
-    >>> estimates = aggregate(runs, [accuracy], "id", Resampling())
+    >>> estimates = aggregate(label([("two", runs)], [accuracy], "id"), Resampling())
     >>> estimates[["metric", "value", "n_seeds", "min", "max"]]
          metric  value  n_seeds  min   max
     0  accuracy  0.625        2  0.5  0.75
     """
-    (labelled,) = label([runs], table, unit)
-    # of many units one metric at a time, so that memory does not grow with the table
-    at_once = len(table) if len(labelled.sample) <= LARGE else 1
-    rows = []
-    for start in range(0, len(table), max(at_once, 1)):
-        measured: list[tuple[Cells, Effect | None]] = []
-        for metric in range(start, start + at_once):
-            cells = labelled.cells(metric).per_unit()
-            is_known = ~np.isnan(cells.values)
-            if is_known.any() and not is_known.all():
-                cells = cells.at(is_known)
-            is_value = is_known.any() and not cells.is_count
-            measured.append((cells, Effect.of(cells) if is_value else None))
-        draws = draws_of([effect for _, effect in measured], resampling)
-        for cells, effect in measured:
-            drawn = draws.get(effect)
-            interval = interval_of(effect, resampling.level, drawn, resampling.method)
-            claim = effect.claim if effect and interval.method != "none" else ""
-            rows.append(_row(cells, interval) | {"claim": claim})
-    return complete(pd.DataFrame(rows), condition)
+    frames = []
+    for condition in conditions:
+        rows: list[dict[str, object]] = []
+        names = list(condition.formulas)
+        # of many units one metric at a time, so that memory does not grow with the table
+        at_once = len(names) if len(condition.sample) <= LARGE else 1
+        while names:
+            rows += _rows(condition, names[:at_once], resampling)
+            del names[:at_once]
+        frames.append(complete(pd.DataFrame(rows), condition.name))
+    return pd.concat(frames, ignore_index=True)
+
+
+def _rows(
+    condition: Condition,
+    metrics: Sequence[str],
+    resampling: Resampling,
+) -> Iterator[dict[str, object]]:
+    """The rows of `aggregate` for some metrics, which are resampled together."""
+    measured: list[tuple[Cells, Effect | None]] = []
+    for metric in metrics:
+        cells = condition.cells(metric).per_unit()
+        is_known = ~np.isnan(cells.values)
+        if is_known.any() and not is_known.all():
+            cells = cells.at(is_known)
+        is_value = is_known.any() and not cells.is_count
+        measured.append((cells, Effect.of(cells) if is_value else None))
+    draws = draws_of([effect for _, effect in measured], resampling)
+    for cells, effect in measured:
+        drawn = draws.get(effect)
+        interval = interval_of(effect, resampling.level, drawn, resampling.method)
+        claim = effect.claim if effect and interval.method != "none" else ""
+        yield _row(cells, interval) | {"claim": claim}
 
 
 def _row(cells: Cells, interval: Interval) -> dict[str, object]:

@@ -39,22 +39,20 @@ def p_random(missing: Array, present: Array) -> float:
     largest = max(deviation for _, deviation, _ in sides)
     if largest <= 1e-10 * max(apart, 1e-3):
         return float(apart <= 1e-12)
-    student = ttest_ind_from_stats(
-        *sides[0],
-        *sides[1],
-    )
-    welch = ttest_ind_from_stats(
-        *sides[0],
-        *sides[1],
-        equal_var=False,
-    )
-    return float(max(student.pvalue, welch.pvalue))
+    found = [
+        ttest_ind_from_stats(
+            *sides[0],
+            *sides[1],
+            equal_var=is_student,
+        )
+        for is_student in (True, False)
+    ]
+    return float(max(test.pvalue for test in found))
 
 
 def lacking(
     a: Cells,
     b: Cells,
-    by_seed: bool,
 ) -> dict[str, Any]:
     """What each side of a metric lacks of the other's cells, over the same samples, and what that could change.
 
@@ -66,7 +64,7 @@ def lacking(
 
     A cell that is lacking weighs in the denominator what it weighs on the other side.
     """
-    on_a, on_b = present_on(a, b, by_seed)
+    on_a, on_b = present_on(a, b)
     both = on_a.any(axis=0) & on_b.any(axis=0)
     limits = np.array(a.formula.ends)
     if not np.isfinite(limits).all():
@@ -87,7 +85,7 @@ def lacking(
             present = both & ~is_missing
             p.append(p_random(value[is_missing & is_known], value[present & is_known]))
         weight = other.den
-        if not by_seed:
+        if a.seeds != b.seeds:
             n_seeds = np.maximum(other.present.sum(axis=0), 1)
             weight = weight.sum(axis=0) / n_seeds[:, None]
         added = (lacks[:, :, None] * weight).sum(axis=1)
@@ -102,7 +100,7 @@ def lacking(
     worst, best = ends[1] - ends[0][::-1]
     if a.formula.metric.better == "lower":
         worst, best = best, worst
-    n_runs = 1 if by_seed else len(a.sums) + len(b.sums)
+    n_runs = 1 if a.seeds == b.seeds else len(a.sums) + len(b.sums)
     return {
         "n_cells": int((on_a | on_b).sum()) * n_runs,
         "missing_baseline": n_lacking[0],

@@ -17,10 +17,9 @@ from scipy.special import chdtri, ndtri, stdtrit
 
 from ..core.errors import UsageError
 from ..core.estimates import Resampling
-from ..core.metric import MetricTable, subset
 from .effects import ROUGH, Effect, paired
 from .formulas import variance_of_change
-from .influence import Runs, effective_units, label, sample_variance
+from .influence import Condition, effective_units, sample_variance
 
 # The columns of a plan.
 COLUMNS = ("seeds", "samples", "samples_low", "samples_high", "power", "calls")
@@ -29,9 +28,7 @@ MIN_PILOT = 4
 
 
 def plan(
-    conditions: Sequence[Runs],
-    table: MetricTable,
-    unit: str,
+    conditions: Sequence[Condition],
     metric: str,
     difference: float,
     power: float = 0.8,
@@ -40,8 +37,8 @@ def plan(
 ) -> pd.DataFrame:
     """How many samples under each number of seeds show a difference in a metric: COLUMNS, a row a number of seeds.
 
-    `conditions`: the pilot, the runs (seed -> units frame) of two conditions, or of one, two seeds of
-    which then stand for two conditions. `samples`: units; null where no number is enough, or where a
+    `conditions`: the pilot, two that were labelled together, or one, the seeds of which then stand for two
+    conditions. `samples`: units; null where no number is enough, or where a
     pilot of one seed does not say how far seeds differ. `samples_low`, `samples_high`: what the pilot
     leaves open (95%). In one digit for a pilot of fewer than ROUGH units. `calls`: seeds x samples, for
     one condition. One seed speaks of two runs.
@@ -49,10 +46,12 @@ def plan(
     UsageError for a pilot that is too small or does not vary, and for settings out of their range.
 
     >>> from evaltools.core.metric import Metric
+    >>> from evaltools.stats.influence import label
     >>> accuracy = Metric(name="accuracy", numerator="right", denominator="n", better="higher")
     >>> old = pd.DataFrame({"id": range(40), "right": [1, 0] * 20, "n": 1})
     >>> new = old.assign(right=[1, 0, 1, 1] * 10)
-    >>> int(plan([{"": old}, {"": new}], [accuracy], "id", "accuracy", 0.1, seeds=[1])["samples"].iloc[0])
+    >>> pilot = label([("old", {"": old}), ("new", {"": new})], [accuracy], "id")
+    >>> int(plan(pilot, "accuracy", 0.1, seeds=[1])["samples"].iloc[0])
     159
     """
     resampling = resampling or Resampling()
@@ -62,15 +61,13 @@ def plan(
         raise UsageError(f"power: expected a number between 0 and 1, got {power:g}")
     if not seeds or min(seeds) < 1:
         raise UsageError(f"seeds: expected whole numbers from 1, got {list(seeds)}")
-    sides = list(conditions)
+    sides = [condition.cells(metric) for condition in conditions]
     if len(sides) == 1:  # its seeds stand for two conditions
-        frames = [sides[0][name] for name in sorted(sides[0], key=str)]
-        half = len(frames) // 2
-        sides = [dict(enumerate(part)) for part in (frames[:half], frames[half : 2 * half])]
-    if len(sides) != 2 or not all(sides):
+        half = len(sides[0].sums) // 2
+        sides = [sides[0].at(part) for part in (slice(half), slice(half, 2 * half)) if half]
+    if len(sides) != 2:
         raise UsageError("a plan takes the runs of two conditions, or several seeds of one")
-    a, b = (side.cells(0) for side in label(sides, subset(table, [metric]), unit))
-    pilot = paired(a, b, by_seed=set(sides[0]) == set(sides[1]))
+    pilot = paired(*sides)
     if pilot is None:
         raise UsageError(f"{metric} is not measured on both sides of the pilot")
     low, high = pilot.b.formula.ends

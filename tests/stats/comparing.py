@@ -10,6 +10,7 @@ import pandas as pd
 from evaltools.core.estimates import Resampling
 from evaltools.core.metric import Difference, Metric, MetricTable
 from evaltools.stats.compare import Comparison, compare
+from evaltools.stats.influence import Condition, label
 
 MEAN = Metric(name="mean", numerator="y", denominator="n", group="g", better="higher", title="Mean")
 
@@ -83,6 +84,10 @@ def compared(
 ) -> Comparison:
     """The comparison of two conditions over TABLE."""
     return compare(a, b, TABLE, "id", R, headline, n_permutations=999, **options)  # type: ignore[arg-type]
+
+
+def labelled(table: MetricTable, *sides: Runs) -> list[Condition]:
+    return label(zip("abcd", sides), table, "id")
 
 
 def rows(c: Comparison) -> pd.DataFrame:

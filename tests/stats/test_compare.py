@@ -17,10 +17,10 @@ from tests.stats.comparing import CASES, MEAN, SHARE, R, Runs, compared, rows, r
 
 
 def test_contract_columns_and_what_has_no_direction() -> None:
-    c = compared(*two(), names=("m0", "m1"))
+    c = compared(*two())
     assert tuple(c.table.columns[: len(CONTRACT)]) == CONTRACT
     assert set(c.table["metric"]) == {"mean", "errors", "micro", "d"}
-    assert set(c.table["baseline"]) == {"m0"}
+    assert set(c.table["baseline"]) == {"baseline"}
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -91,10 +91,8 @@ def test_one_seed_on_a_side_speaks_for_samples_only() -> None:
     row = rows(compared(a, b)).loc["mean"]
     assert (row["claim"], row["ci_method"]) == (THESE_RUNS, "bca-t")
     c = compared(*CASES["no seed in common"])
-    assert c.paired_by == "sample"
     assert rows(c).loc["mean", ["claim", "n_seeds"]].tolist() == [NEW_SEEDS, 2]
     anonymous = compared({None: a[1]}, {None: b[3]})
-    assert anonymous.paired_by == "sample and seed"
     assert rows(anonymous).loc["mean", "claim"] == THESE_TWO_RUNS
 
 
@@ -111,8 +109,10 @@ def test_labels_pair_where_they_are_equal_whatever_their_type() -> None:
 def test_nothing_in_common_is_an_error_that_names_the_sides() -> None:
     a, b = two()
     other: Runs = {s: f.iloc[:7].assign(id=f["id"] + "x") for s, f in b.items()}
-    with pytest.raises(NothingPaired, match=r"m0 \(40 units\) and m1 \(7 units\) share no id"):
-        compared(a, other, names=("m0", "m1"))
+    with pytest.raises(
+        NothingPaired, match=r"baseline \(40 units\) and candidate \(7 units\) share"
+    ):
+        compared(a, other)
 
 
 def test_a_metric_that_a_side_lacks_in_some_seeds_or_all() -> None:

@@ -22,6 +22,7 @@ from evaltools.stats.effects import unit_changes
 from evaltools.stats.intervals import aggregate, estimate
 from evaltools.stats.missing import p_random
 from evaltools.stats.plan import plan
+from tests.stats.comparing import labelled
 
 JUDGE = Metric(
     name="judge", numerator="score", denominator="scored", better="higher", bounds=(0, 1)
@@ -74,16 +75,16 @@ def runs(change: Callable[..., pd.DataFrame], key: int, n_seeds: int) -> Runs:
 def test_a_null_is_a_row_left_out_everywhere(n_seeds: int) -> None:
     results = []
     for change in (silent, without):
-        conditions = {name: runs(change, 10 * k, n_seeds) for k, name in enumerate("abc")}
-        a, b = conditions["a"], conditions["b"]
+        a, b, c = (runs(change, 10 * k, n_seeds) for k in range(3))
+        conditions = labelled([JUDGE], a, b, c)
         results.append(
             [
                 compared(a, b, [JUDGE]).table,
                 estimate(pd.concat(a.values()), [JUDGE], "id", R),
-                aggregate(a, [JUDGE], "id", R),
-                ranks(conditions, [JUDGE], "id", "judge", R, 499),
-                unit_changes(a, b, [JUDGE], "id", "judge"),
-                plan([a, b], [JUDGE], "id", "judge", 0.1, seeds=[1, 2]),
+                aggregate(conditions, R),
+                ranks(conditions, "judge", R, 499),
+                unit_changes(conditions[:2], "judge"),
+                plan(conditions[:2], "judge", 0.1, seeds=[1, 2]),
             ]
         )
     for with_nulls, left_out in zip(*results):
@@ -106,7 +107,7 @@ def test_half_the_values_missing_where_they_are_low_buys_no_verdict() -> None:
     assert found["delta"] > 0 and found["n_units"] == 60
     assert found["delta_worst"] < 0 < found["delta_best"]
     # ranks do not tell such a pair apart either
-    both = ranks({"a": {"": a}, "b": {"": b}}, [JUDGE], "id", "judge", R)
+    both = ranks(labelled([JUDGE], {"": a}, {"": b}), "judge", R)
     assert both[["rank_low", "rank_high"]].to_numpy().tolist() == [[1, 2], [1, 2]]
 
 
@@ -191,7 +192,7 @@ def test_rows_that_pair_but_have_other_texts_are_other_questions() -> None:
     b = a.assign(score=a["score"] * 0.9)
     few = b.assign(text=["another"] * 3 + a["text"].tolist()[3:])
     found = compared({"": a}, {"": few})
-    assert (found.n_other_texts, row(found)["n_units"]) == (3, 37)
+    assert row(found)[["n_other_texts", "n_units"]].tolist() == [3, 37]
     assert row(found)["missing_candidate"] == 0
     shifted = b.assign(text=np.roll(a["text"], 1))
     with pytest.raises(UsageError, match="40 of 40 pairs have other texts"):
@@ -230,7 +231,7 @@ def test_bad_values_are_named_by_row_and_column(case: str) -> None:
         frame.loc[2, column] = value
     for call in (
         lambda: compared({"": units()}, {"": frame}),
-        lambda: aggregate({"": frame}, [JUDGE], "id", R),
+        lambda: aggregate(labelled([JUDGE], {"": frame}), R),
         lambda: estimate(frame, [JUDGE], "id", R),
     ):
         with pytest.raises(ValueError, match=message):

@@ -14,8 +14,10 @@ from evaltools.core.errors import UsageError
 from evaltools.core.estimates import Resampling
 from evaltools.core.metric import Metric
 from evaltools.stats.compare import compare, compare_all, ranks
+from evaltools.stats.influence import label
 from evaltools.stats.multiple import holm, max_t, sign_flip
 from evaltools.stats.plan import plan
+from tests.stats.comparing import labelled
 
 SCORE = Metric(name="score", numerator="y", denominator="n", better="higher", bounds=(0, 1))
 FREE = Metric(name="score", numerator="y", denominator="n", better="higher")
@@ -75,10 +77,10 @@ def test_a_hopeless_condition_changes_neither_p_nor_interval_of_another() -> Non
     a = np.zeros(40)
     b = 0.36 + np.tile([-1.25, -0.625, 0.625, 1.25], 10)
     hopeless = -5 + np.tile([-1.0, 1.0, -0.3, 0.3], 10)
-    sides = [("a", {"": frame(a)}), ("b", {"": frame(b)}), ("c", {"": frame(hopeless)})]
+    sides = [{"": frame(a)}, {"": frame(b)}, {"": frame(hopeless)}]
     columns = ["p_adjusted", "ci_low", "ci_high", "verdict"]
     alone, beside = (
-        compare_all(shown, [FREE], "id", R, primary="score")[0].table[columns]
+        compare_all(labelled([FREE], *shown), R, primary="score").loc[:0, columns]
         for shown in (sides[:2], sides)
     )
     pd.testing.assert_frame_equal(alone, beside)
@@ -94,7 +96,7 @@ def test_ranks_hold_what_is_shown() -> None:
         for name, shift in shifts.items()
     }
     sides["unmeasured"] = {"": frame(base).assign(y=0.0, n=0)}
-    found = ranks(sides, [SCORE], "id", "score", R).set_index("condition")
+    found = ranks(label(sides.items(), [SCORE], "id"), "score", R).set_index("condition")
     assert found.loc["c"].tolist() == [1, 1]
     assert found.loc[["a", "b"]].to_numpy().tolist() == [[2, 3], [2, 3]]
     assert found.loc["unmeasured"].isna().all()
@@ -105,7 +107,7 @@ def test_a_plan_by_its_formula() -> None:
     rng = np.random.default_rng(4)
     a, b = rng.normal(size=30), rng.normal(size=30)
     z2 = (stats.norm.ppf(0.975) + stats.norm.ppf(0.8)) ** 2
-    row = plan([{"": frame(a)}, {"": frame(b)}], [FREE], "id", "score", 0.5, seeds=[1]).iloc[0]
+    row = plan(labelled([FREE], {"": frame(a)}, {"": frame(b)}), "score", 0.5, seeds=[1]).iloc[0]
     n = z2 * (b - a).var(ddof=1) / 0.5**2 * 30 / 28
     low, high = 29 / stats.chi2.ppf([0.975, 0.025], 29)
     assert row[["samples", "samples_low", "samples_high"]].tolist() == [
@@ -120,7 +122,8 @@ def test_a_larger_difference_of_a_proportion_needs_more_units_that_change() -> N
     b = {"": frame(np.repeat([1.0, 0.0, 1.0], [10, 10, 80]))}
     z2 = (stats.norm.ppf(0.975) + stats.norm.ppf(0.8)) ** 2
     n = z2 * (20 / 99 * 100 / 98 + 0.15 - 0.15**2) / 0.15**2
-    assert plan([a, b], [right], "id", "score", 0.15, seeds=[1])["samples"].tolist() == [np.ceil(n)]
+    planned = plan(labelled([right], a, b), "score", 0.15, seeds=[1])
+    assert planned["samples"].tolist() == [np.ceil(n)]
     d = compare(a, b, [right], "id", R, ["score"]).table["mde"].iloc[0]
     t = stats.t.ppf(0.975, 99) + stats.t.ppf(0.8, 99)
     assert t * np.sqrt((20 / 99 + d - d**2) / 100) == pytest.approx(d, abs=0.005)  # two digits
@@ -132,14 +135,16 @@ def test_a_plan_of_seeds_has_null_where_no_number_is_enough() -> None:
     for _ in range(2):
         shifts = rng.normal(0, 0.3, 3)
         sides.append({s: frame(rng.normal(shift, 0.2, 40)) for s, shift in enumerate(shifts)})
-    found = plan(sides, [FREE], "id", "score", 0.2, seeds=[1, 2, 200]).set_index("seeds")["samples"]
+    found = plan(labelled([FREE], *sides), "score", 0.2, seeds=[1, 2, 200]).set_index("seeds")[
+        "samples"
+    ]
     assert np.isnan(found[2]) and found[200] > 0
     # of one condition half of the seeds stand for each side
     of_one = dict(enumerate([*sides[0].values(), *sides[1].values()]))
-    whole = plan([of_one], [FREE], "id", "score", 0.2, seeds=[200])["samples"]
+    whole = plan(labelled([FREE], of_one), "score", 0.2, seeds=[200])["samples"]
     assert whole[0] == found[200]
-    one_seed = [{0: side[0]} for side in sides]
-    assert plan(one_seed, [FREE], "id", "score", 0.2, seeds=[3])["samples"].isna().all()
+    one_seed = labelled([FREE], *({0: side[0]} for side in sides))
+    assert plan(one_seed, "score", 0.2, seeds=[3])["samples"].isna().all()
 
 
 def test_a_plan_of_seeds_follows_the_variances_of_seeds_and_samples() -> None:
@@ -154,7 +159,7 @@ def test_a_plan_of_seeds_follows_the_variances_of_seeds_and_samples() -> None:
         shifts = rng.normal(0, 0.1, 60)
         sides.append({s: frame(effect + rng.normal(x, 0.6, 400)) for s, x in enumerate(shifts)})
     for k, d in ((8, 0.2), (30, 0.2), (4, 0.4)):
-        found = plan(sides, [FREE], "id", "score", d, seeds=[k])["samples"].iloc[0]
+        found = plan(labelled([FREE], *sides), "score", d, seeds=[k])["samples"].iloc[0]
         needed = []
         for reach, u in ((stats.norm.ppf(0.975), 0.25), (stats.t.ppf(0.975, k - 1), 0)):
             room = (d / (reach + stats.norm.ppf(0.8))) ** 2 - 2 * 0.01 / k
@@ -169,7 +174,7 @@ def test_plans_that_cannot_be_made() -> None:
         ([alike, alike], "some of which differ"),
     ):
         with pytest.raises(UsageError, match=message):
-            plan(conditions, [FREE], "id", "score", 0.5)
+            plan(labelled([FREE], *conditions), "score", 0.5)
 
 
 def test_intervals_of_a_family_take_the_largest_t_of_what_is_left_to_show() -> None:
@@ -179,9 +184,8 @@ def test_intervals_of_a_family_take_the_largest_t_of_what_is_left_to_show() -> N
     shared = rng.normal(0, 0.1, 10)
     gains = np.column_stack([shared + rng.normal(0, 0.1, 10) for _ in range(3)])
     sides = [base, *(base + gains.T)]
-    conditions = [(f"c{i}", {"": frame(side)}) for i, side in enumerate(sides)]
-    compared = compare_all(conditions, [SCORE], "id", R, ["score"])
-    table = pd.concat([each.table for each in compared])
+    conditions = labelled([SCORE], *({"": frame(side)} for side in sides))
+    table = compare_all(conditions, R, ["score"])
     signs = np.array(list(product([1, -1], repeat=10)))
     t = stats.ttest_1samp(signs[:, :, None] * gains, 0, axis=1).statistic
     observed = np.abs(stats.ttest_1samp(gains, 0).statistic)

@@ -13,10 +13,9 @@ from scipy import stats
 from evaltools.core.estimates import Resampling
 from evaltools.core.metric import Difference, Metric, MetricTable
 from evaltools.stats.compare import compare
-from evaltools.stats.influence import label
 from evaltools.stats.intervals import aggregate, estimate
 from evaltools.stats.seeds import NEW_SEEDS, THIS_RUN, accounts, p_of_t, seed_part
-from tests.stats.comparing import MEAN, MICRO
+from tests.stats.comparing import MEAN, MICRO, labelled
 
 RATE = Metric(name="rate", numerator="hit", denominator="n", better="higher", proportion=True)
 COUNT = Metric(name="count", numerator="tp", denominator="", better="none")
@@ -45,7 +44,7 @@ def condition(
 
 
 def of(runs: dict[Any, pd.DataFrame], table: MetricTable = TABLE) -> pd.DataFrame:
-    return aggregate(runs, table, "id", R).set_index("metric")
+    return aggregate(labelled(table, runs), R).set_index("metric")
 
 
 def test_variance_components_by_hand() -> None:
@@ -60,8 +59,8 @@ def test_variance_components_by_hand() -> None:
         1: pd.DataFrame({"id": list("abc"), "y": [0.0, 2, 4], "n": 1}),
         2: pd.DataFrame({"id": list("abc"), "y": [3.0, 3, 6], "n": 1}),
     }
-    (condition,) = label([runs], [MEAN], "id")
-    c = condition.cells(0).per_unit()
+    (condition,) = labelled([MEAN], runs)
+    c = condition.cells("mean").per_unit()
     part = seed_part(c.values, c.errors, c.present, c.takes_part)
     assert part.own == pytest.approx(11 / 12)
     assert part.residual == pytest.approx(1 / 12)

@@ -11,20 +11,21 @@ from evaltools.core.metric import Metric
 from evaltools.stats.compare import compare
 from evaltools.stats.effects import differing, unit_changes
 from evaltools.stats.influence import mean_shares
-from tests.stats.comparing import TABLE, two
+from tests.stats.comparing import TABLE, labelled, two
 
 
 def test_unit_changes_are_the_pairs() -> None:
     a, b = two()
     b[456] = b[456].iloc[1:]
-    got = unit_changes(a, b, TABLE, "id", "mean")
+    sides = labelled(TABLE, a, b)
+    got = unit_changes(sides, "mean")
     assert got["id"].tolist() == sorted(a[42]["id"])
     assert got["baseline"].iloc[1] == pytest.approx(np.mean([a[s]["y"].iloc[1] for s in a]))
     assert got["baseline"].iloc[0] == pytest.approx(np.mean([a[s]["y"].iloc[0] for s in (42, 123)]))
     assert got["change"].tolist() == (got["candidate"] - got["baseline"]).tolist()
-    assert len(unit_changes(a, b, TABLE, "id", "micro")) <= 40
+    assert len(unit_changes(sides, "micro")) <= 40
     with pytest.raises(KeyError, match="zzz"):
-        unit_changes(a, b, TABLE, "id", "zzz")
+        unit_changes(sides, "zzz")
 
 
 RATE = Metric(name="rate", numerator="k", denominator="n", better="higher")
@@ -43,7 +44,7 @@ TIMES = np.where(BEFORE["id"] < 15, 3, 1)
 def test_the_units_that_carry_a_difference_are_those_that_differ(after: pd.DataFrame) -> None:
     sides = {"": BEFORE}, {"": after}
     row = compare(*sides, [RATE], "id", Resampling(), ["rate"]).table.iloc[0]
-    changes = unit_changes(*sides, [RATE], "id", "rate")
+    changes = unit_changes(labelled([RATE], *sides), "rate")
     assert row["n_differ"] == len(differing(changes)) > 0
     assert changes["influence"].sum() == pytest.approx(row["delta"])
 
@@ -58,8 +59,8 @@ def test_a_unit_with_a_value_on_one_side_only_stays() -> None:
     empty = BEFORE.assign(k=0, n=0).where(BEFORE["id"] < 7, BEFORE)
     seeds = {1: empty, 2: empty}, {1: BEFORE, 2: BEFORE}
     for sides in (({"": empty}, {"": BEFORE}), seeds):
-        changes = unit_changes(*sides, [RATE], "id", "rate").set_index("id")
+        changes = unit_changes(labelled([RATE], *sides), "rate").set_index("id")
         assert changes.loc[:6, ["baseline", "change"]].isna().all(axis=None)
         assert changes["candidate"].tolist() == (BEFORE["k"] / BEFORE["n"]).tolist()
     none = pd.DataFrame({"id": [0], "k": 0, "n": 0})
-    assert unit_changes({"": none}, {"": none}, [RATE], "id", "rate").empty
+    assert unit_changes(labelled([RATE], {"": none}, {"": none}), "rate").empty
