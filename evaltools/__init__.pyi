@@ -4,6 +4,7 @@ from .core.check import Check as Check
 from .core.errors import InputError as InputError
 from .core.errors import Problems as Problems
 from .core.errors import UsageError as UsageError
+from .core.estimates import Resampling as Resampling
 from .core.files import example as example
 from .core.jsonl_suite import jsonl_suite as jsonl_suite
 from .core.language import speak as speak
@@ -12,7 +13,6 @@ from .core.metric import Mean as Mean
 from .core.metric import Metric as Metric
 from .core.plugins import get_suite as get_suite
 from .core.plugins import options as options
-from .core.resampling import Resampling as Resampling
 from .core.suite import Breakdown as Breakdown
 from .core.suite import Source as Source
 from .core.suite import Suite as Suite

@@ -14,7 +14,10 @@ TESTABLE = 3
 NOT_RANDOM = 0.05
 
 
-def p_random(missing: Array, present: Array) -> float:
+def p_random(
+    missing: Array,
+    present: Array,
+) -> float:
     """p that the values of what a side lacks, on the other side, are those of the rest; nan where too few are known.
 
     The larger p of Welch's t and Student's, from TESTABLE values each on: Welch's alone would find six
@@ -94,7 +97,10 @@ def lacking(
         share = (added / np.where(total == 0, np.inf, total)).max(axis=1, keepdims=True)
         known = ~np.isnan(side.values)
         at_ends = (1 - share) * side.values[:, None] + share * limits
-        ends.append(at_ends[known].mean(axis=0) if known.any() else np.full(2, np.nan))
+        end = np.full(2, np.nan)
+        if known.any():
+            end = at_ends[known].mean(axis=0)
+        ends.append(end)
     # Bonferroni over the sides that can be tested
     tested = [each for each in p if not np.isnan(each)]
     worst, best = ends[1] - ends[0][::-1]
