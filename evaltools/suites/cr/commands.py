@@ -109,16 +109,16 @@ def run_cr(
 
     Writes the outputs of every condition and seed, to be scored (docs/run-your-own-model.md).
     """
-    from .inference.plan import plan, preview
+    from .inference.plan import Plan, preview
     from .inference.run import run
 
     problems = Problems()
-    the_plan = plan(resolve(str(config)), limit, problems)
+    plan = Plan(resolve(str(config)), limit, problems)
     if dry_run:
-        echo(preview(the_plan))
+        echo(preview(plan))
         return
     results = run(
-        the_plan,
+        plan,
         out,
         problems,
         max_requests,
@@ -129,10 +129,13 @@ def run_cr(
     problems.tell(quiet)
     status = 0
     if report:
-        arguments = [str(folder) for folder in results]
-        arguments += ["--n-resamples", str(n_resamples)]
-        status = _report(ctx, arguments, out, quiet)
-    if the_plan.config.is_example:
+        arguments = ["report", "seeds", *map(str, results), "--n-resamples", str(n_resamples)]
+        arguments += ["--suite", "cr", "--out", str(out), "--lang", language()]
+        try:
+            ctx.find_root().command.main(arguments + ["--quiet"] * quiet, standalone_mode=False)
+        except SystemExit as stop:
+            status = int(stop.code or 0)
+    if plan.config.is_example:
         echo("the replies are of a stand-in by rules, no model: the numbers show the way, no more")
     all_failed = _summarize(results, out)
     ctx.exit(FAILED if all_failed else status)
@@ -153,24 +156,6 @@ def _summarize(results: Mapping[Path, Counter[str]], out: Path) -> bool:
         echo("every row failed: there is nothing to score", err=True)
     echo(f"{n_rows} rows in {len(results)} runs, {n_failed} failed -> {out / 'results'}")
     return n_failed == n_rows
-
-
-def _report(
-    ctx: click.Context,
-    arguments: list[str],
-    out: Path,
-    quiet: bool,
-) -> int:
-    """The exit status of `report seeds` with these arguments."""
-    arguments = ["report", "seeds", *arguments, "--suite", "cr", "--out", str(out)]
-    arguments += ["--lang", language()]
-    if quiet:
-        arguments.append("--quiet")
-    try:
-        ctx.find_root().command.main(arguments, standalone_mode=False)
-    except SystemExit as stop:
-        return int(stop.code or 0)
-    return 0
 
 
 COMMANDS = {

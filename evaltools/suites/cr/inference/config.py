@@ -273,12 +273,12 @@ def taxonomy(
     rows = [row for text in texts for row in text.gold_tuples or ()]
     gold_refs = {row.aspect_ref for row in rows if row.aspect_ref}
     file = config.taxonomy.file
-    if file is None and gold_refs:
-        return tuple(sorted(gold_refs))
     if file is None:
+        if gold_refs:
+            return tuple(sorted(gold_refs))
         file = asset_dir("templates") / "cr" / "nikl_refs.txt"
-    lines = [line.strip() for line in File(file, problems).text().splitlines()]
-    refs = tuple(line for line in lines if line)
+    lines = File(file, problems).text().splitlines()
+    refs = tuple(filter(None, map(str.strip, lines)))
     for ref in sorted(gold_refs.difference(refs)):
         lacks = f"the gold has the ref {ref!r}, which the taxonomy lacks"
         problems.error("unknown-ref", lacks, file=file)

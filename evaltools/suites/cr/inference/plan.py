@@ -67,19 +67,34 @@ class PlannedRun:
     name: str
 
 
-@dataclass(frozen=True)
 class Plan:
-    """`refs`: those that a model may name. `prompts`: stage -> its instructions. `content`: the hashes of the files
-    that rows follow from. `runs`: in the order in which they are worked on.
+    """All that a config names, read. InputError or UsageError for what cannot be run.
+
+    `refs`: those that a model may name. `prompts`: stage -> its instructions. `content`: the hashes of the files that
+    rows follow from. `runs`: in the order in which they are worked on.
     """
 
-    config: Config
-    texts: list[Text]
-    refs: tuple[str, ...]
-    prompts: Mapping[str, str]
-    episodes: list[Episode]
-    content: dict[str, Any]
-    runs: list[PlannedRun]
+    def __init__(
+        self,
+        path: Path,
+        limit: int | None,
+        problems: Problems,
+    ) -> None:
+        self.config = config = read_config(path)
+        self.texts = read_texts(config, limit, problems)
+        self.refs = taxonomy(config, self.texts, problems)
+        self.episodes = _episodes(config, self.texts, problems)
+        if config.model.temperature == 0 and len(config.seeds) > 1:
+            message = "at temperature 0 several seeds are repeats of one"
+            problems.warn("repeated-seeds", message, file=path)
+        self.prompts = _prompts(self.refs)
+        self.content = {
+            "data": content_hash(config.data.file),
+            "prompts": policy_hash(self.prompts),
+        }
+        if config.memory.file is not None:
+            self.content["memory"] = content_hash(config.memory.file)
+        self.runs = _runs(config, self.content)
 
     def request(
         self,
@@ -124,36 +139,6 @@ def _schema(stage: str, refs: tuple[str, ...]) -> dict[str, Any]:
         aspect_ref = schema["$defs"]["Triplet"]["properties"]["aspect_ref"]
         aspect_ref["anyOf"][0]["enum"] = list(refs)
     return schema
-
-
-def plan(
-    path: Path,
-    limit: int | None,
-    problems: Problems,
-) -> Plan:
-    """Read everything that a config names. InputError or UsageError for what cannot be run."""
-    config = read_config(path)
-    texts = read_texts(config, limit, problems)
-    refs = taxonomy(config, texts, problems)
-    episodes = _episodes(config, texts, problems)
-    if config.model.temperature == 0 and len(config.seeds) > 1:
-        problems.warn(
-            "repeated-seeds", "at temperature 0 several seeds are repeats of one", file=path
-        )
-    prompts = _prompts(refs)
-    content = {"data": content_hash(config.data.file), "prompts": policy_hash(prompts)}
-    if config.memory.file is not None:
-        content["memory"] = content_hash(config.memory.file)
-    runs = _runs(config, content)
-    return Plan(
-        config,
-        texts,
-        refs,
-        prompts,
-        episodes,
-        content,
-        runs,
-    )
 
 
 def _prompts(refs: tuple[str, ...]) -> dict[str, str]:

@@ -19,11 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
+from pydantic import BaseModel
 
 from .... import __version__
 from ....core.errors import Problems, UsageError, WorkFailed, bar
 from ....core.files import bytes_hash, dumps, write_text
-from ....core.manifest import require_out, require_replaceable, whole_folder
+from ....core.manifest import changed_files, require_out, require_replaceable, whole_folder
 from ....llm.client import Client, in_background
 from ....llm.messages import Limits
 from ..suite import SUITE
@@ -88,9 +89,7 @@ def _require_ours(
     fresh: bool,
 ) -> None:
     """UsageError where the folder of a run holds what this config did not make."""
-    stored = None
-    with suppress(OSError, ValueError, LookupError, TypeError):  # no run, or a damaged one
-        stored = json.loads((folder / MANIFEST).read_bytes())["config_hash"]
+    stored = _recorded(folder).config_hash
     # not even --fresh replaces what is not of ours
     require_replaceable(folder, SUITE.runner if stored else ())
     if stored != identity and not fresh and any(folder.glob("[!.]*")):
@@ -222,17 +221,24 @@ def write_run(
 
 def _write_files(folder: Path, files: Mapping[str, str]) -> None:
     """Put the files of a run in their place, unless they stand there; what a person changed is kept beside."""
-    stored = {
-        path.name: path.read_bytes() for path in map(folder.joinpath, files) if path.is_file()
-    }
-    if stored != {name: text.encode() for name, text in files.items()}:
-        recorded = {}
-        with suppress(ValueError, KeyError, TypeError):  # a manifest that vouches for nothing
-            known = json.loads(stored[MANIFEST])["files"]
-            recorded = {name: known[name] for name in stored.keys() & known.keys()}
-        with whole_folder(folder, SUITE.runner, recorded) as new:
+    hashes = {name: bytes_hash(text.encode()) for name, text in files.items()}
+    if changed_files(folder, hashes):
+        with whole_folder(folder, SUITE.runner, _recorded(folder).files) as new:
             for name, text in files.items():
                 write_text(new / name, text)
+
+
+class Recorded(BaseModel):
+    """What the manifest of a run says, which names nothing where there is none, or a damaged one."""
+
+    config_hash: str = ""
+    files: dict[str, str] = {}
+
+
+def _recorded(folder: Path) -> Recorded:
+    with suppress(OSError, ValueError):
+        return Recorded.model_validate_json((folder / MANIFEST).read_bytes())
+    return Recorded()
 
 
 def _lines(rows: Sequence[Any]) -> str:

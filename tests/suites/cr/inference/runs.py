@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from evaltools.core.errors import Problems
-from evaltools.suites.cr.inference.plan import plan
+from evaltools.suites.cr.inference.plan import Plan
 from evaltools.suites.cr.inference.run import run
 from tests.files import read_lines, write_lines
 from tests.model_server import Answer, Seen
@@ -96,7 +96,7 @@ def work(
     config: Path, out: Path, problems: Problems | None = None, **settings: Any
 ) -> list[tuple[Path, int, int]]:
     problems = problems or Problems()
-    results = run(plan(config, None, problems), out, problems, quiet=True, **settings)
+    results = run(Plan(config, None, problems), out, problems, quiet=True, **settings)
     return [(f, reasons.total(), reasons.total() - reasons[""]) for f, reasons in results.items()]
 
 

@@ -55,10 +55,10 @@ CHILD = """
 import sys
 from pathlib import Path
 from evaltools.core.errors import Problems
-from evaltools.suites.cr.inference.plan import plan
+from evaltools.suites.cr.inference.plan import Plan
 from evaltools.suites.cr.inference.run import run
 problems = Problems()
-run(plan(Path(sys.argv[1]), None, problems), Path(sys.argv[2]), problems, quiet=True)
+run(Plan(Path(sys.argv[1]), None, problems), Path(sys.argv[2]), problems, quiet=True)
 """
 
 

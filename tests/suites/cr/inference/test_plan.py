@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evaltools.core.errors import InputError, Problems
-from evaltools.suites.cr.inference.plan import plan
+from evaltools.suites.cr.inference.plan import Plan
 from tests.app.calling import call
 
 from .runs import write
@@ -31,7 +31,7 @@ def test_wrong_configs(change: str, where: str, what: str, tmp_path: Path) -> No
     config = write(tmp_path, "http://127.0.0.1:1/v1", model=change)
     (tmp_path / "latin.txt").write_bytes(b"caf\xe9\n")
     with pytest.raises(InputError) as e:
-        plan(config, None, Problems())
+        Plan(config, None, Problems())
     (problem,) = e.value.problems
     assert problem.field == where
     assert what in str(problem.message)
@@ -51,7 +51,7 @@ def test_wrong_configs(change: str, where: str, what: str, tmp_path: Path) -> No
 )
 def test_configs_that_make_no_sense(top: dict[str, Any], what: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=what):
-        plan(write(tmp_path, "http://127.0.0.1:1/v1", **top), None, Problems())
+        Plan(write(tmp_path, "http://127.0.0.1:1/v1", **top), None, Problems())
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_wrong_data_is_refused_with_its_line(lines: list[str], code: str, tmp_pa
     config = write(tmp_path, "http://127.0.0.1:1/v1")
     (tmp_path / "data.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     with pytest.raises(InputError) as e:
-        plan(config, None, Problems())
+        Plan(config, None, Problems())
     assert e.value.problems[-1].code == code
     assert e.value.problems[-1].line == len(lines)
 
@@ -84,31 +84,31 @@ def test_texts_of_csv_have_their_gold_beside(tmp_path: Path) -> None:
         '{"uid": "a", "gold_tuples": []}\n{"uid": "2", "gold_tuples": []}\n'
     )
     (tmp_path / "data.csv").write_text('split,id,text\ntest,a,"one\ntwo"\n,2,three\n')
-    assert [(t.id, t.text, t.split) for t in plan(config, None, Problems()).texts] == [
+    assert [(t.id, t.text, t.split) for t in Plan(config, None, Problems()).texts] == [
         ("a", "one\ntwo", "test"),
         ("2", "three", None),
     ]
     (tmp_path / "data.csv").write_text("id,text\na,one\n2,\n")
     with pytest.raises(InputError, match=r"data.csv:3: 2: text: "):
-        plan(config, None, Problems())
+        Plan(config, None, Problems())
     (tmp_path / "data.csv").write_text("id,sentence\na,one\n")
     with pytest.raises(InputError, match="expected the columns id, text, got id, sentence"):
-        plan(config, None, Problems())
+        Plan(config, None, Problems())
     config.write_text(config.read_text().replace("data.csv", "data.txt"))
     with pytest.raises(InputError, match=r"data\.format: .*named .*csv, got data.txt"):
-        plan(config, None, Problems())
+        Plan(config, None, Problems())
 
 
 def test_gold_outside_the_taxonomy(tmp_path: Path) -> None:
     (tmp_path / "refs.txt").write_text("본품#품질\n", encoding="utf-8")
     config = write(tmp_path, "http://127.0.0.1:1/v1", taxonomy={"file": "refs.txt"})
     with pytest.raises(InputError, match="제품 전체#가격"):
-        plan(config, None, Problems())
+        Plan(config, None, Problems())
 
 
 def test_several_seeds_at_temperature_0_are_warned_of(tmp_path: Path) -> None:
     problems = Problems()
-    plan(
+    Plan(
         write(tmp_path, "http://127.0.0.1:1/v1", seeds=[1, 2], model="temperature = 0"),
         None,
         problems,
