@@ -127,17 +127,19 @@ def test_a_base_url_is_plain(url: str, plain: bool) -> None:
 
 @pytest.mark.parametrize(
     ("tokens", "known"),
-    [("0", 0), ("NaN", None), ("1e400", None), ('"7"', None), ("true", None)],
+    [("7", 7), ("0", 0), ("NaN", None), ("1e400", None), ('"7"', None), ("true", None)],
 )
-def test_usage_that_is_no_sensible_number_is_null(
+def test_what_a_call_took_is_priced_and_usage_that_is_no_sensible_number_is_null(
     tokens: str, known: int | None, tmp_path: Path
 ) -> None:
     raw = label().body.replace(b'"prompt_tokens": 10', f'"prompt_tokens": {tokens}'.encode())
-    limits = Limits(price=Prices(input=1, output=1))
+    limits = Limits(price=Prices(input=2, output=10))
     (answer,), _ = ask(lambda s: Sent(body=raw), body(), cache=tmp_path, limits=limits)
     assert answer.reply == Reply(label="x")
-    assert (answer.call.tokens_in, answer.call.tokens_out) == (known, 5)
-    assert answer.call.cost == (None if known is None else pytest.approx(5 / 1e6))
+    call = answer.call
+    assert (call.model, call.finish_reason, call.attempts) == ("m-1", "stop", 1)
+    assert (call.tokens_in, call.tokens_out, call.tokens_cached) == (known, 5, 4)
+    assert call.cost == (None if known is None else pytest.approx((2 * known + 10 * 5) / 1e6))
 
 
 @pytest.mark.parametrize("status", [200, 302, 500])

@@ -299,7 +299,12 @@ def _decision(cast: Sequence[Vote], granular: bool) -> Vote:
         for action, reasons in RULES["strong"].items():
             if by_action[action].reason_code in reasons:
                 return by_action[action]
-    flag = {"action_type": "FLAG", "new_value": None, "reason_code": reason, "settled": settled}
+    flag = {
+        "action_type": "FLAG",
+        "new_value": None,
+        "reason_code": reason,
+        "settled": settled,
+    }
     return cast[0].model_copy(update=flag)
 
 
