@@ -42,7 +42,7 @@ def score_or_reject(suite_name: str, path: Path) -> None:
     except InputError as error:
         assert error.problems and all(problem.file for problem in error.problems)
         return
-    table = estimate(units, suite.metrics(options), suite.unit, QUICK)
+    table = estimate(units, suite.table(options), suite.unit, QUICK)
     for row in table.to_dict("records"):
         assert not any(math.isinf(row[column]) for column in FINITE)
 

@@ -300,9 +300,7 @@ def _runs_at(
     suite = batch.suite
     folders = run_folders(resolve(path)) if stored else []
     for folder in folders:
-        run = load(folder)
-        if run.suite.name != suite.name:
-            raise UsageError(f"{path} holds a result of {run.suite.name}, not of {suite.name}")
+        run = load(folder, suite=suite)
         yield Input(
             safe_name(run.name),
             path,

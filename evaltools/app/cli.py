@@ -9,13 +9,13 @@ from __future__ import annotations
 import gc
 import os
 import signal
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
 import click
+from click.exceptions import Exit
 
 from .. import __version__
 from ..core.commands import LazyGroup, added, suite_file_option
@@ -51,11 +51,11 @@ def _messages() -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         echo("interrupted: what is finished is kept, the same command goes on from there", err=True)
-        sys.exit(INTERRUPTED)
-    except (click.ClickException, click.exceptions.Exit, click.Abort):
+        raise Exit(INTERRUPTED) from None
+    except (click.ClickException, Exit, click.Abort):
         raise
-    except Exception as e:  # noqa: BLE001 - a defect too: Python's own status 1 would be read as a gate not met
-        sys.exit(tell(e))
+    except BaseException as e:  # noqa: BLE001 - a defect too: Python's own status 1 would be read as a gate not met
+        raise Exit(tell(e)) from None
 
 
 def load_command(name: str) -> click.Command | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import types
 from collections.abc import Sequence
 from contextlib import redirect_stdout, suppress
@@ -17,6 +16,8 @@ from .. import BUILT_IN
 from ..core.commands import (
     PATH,
     Decorator,
+    Number,
+    finite,
     lang_option,
     n_resamples_option,
     on_error_option,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 confidence_option = click.option(
     "--confidence",
-    type=click.FloatRange(
+    type=Number(
         0,
         1,
         min_open=True,
@@ -152,12 +153,10 @@ study_options = together(
 def _named_number(text: str) -> tuple[str, float]:
     """(name of a metric, finite number) of "NAME=X"."""
     name, _, value = text.rpartition("=")
-    number = math.nan
     with suppress(ValueError):
-        number = float(value)
-    if not name or not math.isfinite(number):
-        raise click.BadParameter(f"{text!r}: expected NAME=X with a finite number X")
-    return name.strip(), number
+        if name:
+            return name.strip(), finite(value)
+    raise click.BadParameter(f"{text!r}: expected NAME=X with a finite number X")
 
 
 def named_numbers(

@@ -5,7 +5,7 @@ The commands of a group are loaded when they are asked for.
 
 from __future__ import annotations
 
-import re
+import math
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.util import find_spec
@@ -15,25 +15,42 @@ from typing import Any
 import click
 
 from .. import BUILT_IN
+from .files import require_nameable
 from .language import LANGUAGES, speak
 
 # what adds options to the function of a command
 Decorator = Callable[[Any], Any]
-
-# what no path may hold: it is printed, and stands in files that are UTF-8
-CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
 
 class NameablePath(click.Path):
     """A path that can stand in the files, pages and notebooks that name it."""
 
     def convert(self, value: Any, *place: Any) -> Any:
-        if CONTROL.search(str(value)):
-            self.fail(f"{str(value)!a}: a path must be text without control characters", *place)
+        require_nameable(str(value))
         return super().convert(value, *place)
 
 
 PATH = NameablePath(path_type=Path)
+
+
+def finite(text: str) -> float:
+    """The finite number that a text writes in plain digits. ValueError for another text."""
+    number = float(text)
+    if not math.isfinite(number) or not text.isascii() or "_" in text:
+        raise ValueError(text)
+    return number
+
+
+class Number(click.FloatRange):
+    """A finite number within limits."""
+
+    def convert(self, value: Any, *place: Any) -> Any:
+        try:
+            finite(str(value))
+        except ValueError:
+            self.fail(f"{value!r} is no finite number", *place)
+        return super().convert(value, *place)
+
 
 # a run may also be example:NAME, a common prefix, or several joined by commas
 RUN = NameablePath(path_type=str)

@@ -103,6 +103,11 @@ def tell(
 
     Any other exception than the package's own and OSError is a defect: it is told with its traceback.
     """
+    if isinstance(
+        error, SystemExit
+    ):  # which status says what is not for code of the user's to decide
+        places = [f"{f.filename}:{f.lineno}: " for f in traceback.extract_tb(error.__traceback__)]
+        error = UsageError(f"{''.join(places[-1:])}sys.exit() in code of your own")
     if isinstance(error, InputError):
         for problem in error.problems:
             echo(str(problem), err=True)

@@ -58,6 +58,18 @@ def examples() -> list[str]:
     return sorted(path.relative_to(EXAMPLES).as_posix() for path in paths)
 
 
+# what no path may hold: it is printed, and stands in files that are UTF-8
+CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+
+
+def require_nameable(path: str) -> None:
+    """UsageError for what cannot be a path, or several joined by commas."""
+    if CONTROL.search(path) or max(len(n.encode()) for n in re.split("[/,]", path)) > 255:
+        raise UsageError(
+            f"{path[:80]!a}: a path must be text without control characters, its names up to 255 bytes long"
+        )
+
+
 def resolve(run: str | Path) -> Path:
     """A path, with "example:NAME" standing for a bundled example.
 
@@ -66,6 +78,7 @@ def resolve(run: str | Path) -> Path:
     """
     if str(run).startswith("example:"):
         return example(str(run).removeprefix("example:"))
+    require_nameable(str(run))
     path, here = Path(run), Path.cwd()
     above = here.parents if (here / NOTEBOOK).is_file() else ()
     return next((place for place in (path, *(f / path for f in above)) if place.exists()), path)
@@ -74,7 +87,7 @@ def resolve(run: str | Path) -> Path:
 def require_writable(folder: Path) -> None:
     """UsageError where nothing could be written below a folder: better said before the work than after it."""
     paths = (folder, *folder.absolute().parents)
-    existing = next(path for path in paths if path.exists())
+    existing = next(path for path in paths if os.path.lexists(path))
     if not existing.is_dir():
         raise UsageError(f"{existing} is no folder: nothing can be written to {folder}")
     if not os.access(existing, os.W_OK | os.X_OK):
@@ -91,8 +104,7 @@ def refuse_input(
     require_writable(target.parent)
     for path in inputs:
         source = Path(os.path.realpath(resolve(path)))  # a link in a circle is an error elsewhere
-        is_inside = target.exists() and target.resolve().is_relative_to(source)
-        if is_inside or target.resolve() == source:
+        if target.resolve().is_relative_to(source):
             raise UsageError(
                 f"{target} is an input or lies in one, which would be replaced; "
                 "write to another file"
@@ -277,7 +289,7 @@ def find_runs(run: str | Path) -> list[Path]:
     files, named <run_id>__seed<N>_<mode>. UsageError where nothing is found.
     """
     runs: list[Path] = []
-    parts = [str(run)] if Path(run).exists() else str(run).split(",")
+    parts = [str(run)] if os.path.lexists(run) else str(run).split(",")
     for part in filter(None, map(str.strip, parts)):
         name = part.removeprefix("example:")
         prefix = EXAMPLES / name if name != part else resolve(part)

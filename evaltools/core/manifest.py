@@ -13,7 +13,7 @@ from functools import cache
 from importlib.metadata import version
 from itertools import count
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict
@@ -33,7 +33,7 @@ from .files import (
 )
 
 NAME = "manifest.json"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION: Final = 1
 LIBRARIES = ("numpy", "scipy", "pandas", "pydantic", "pyarrow")
 
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -20,9 +21,9 @@ import pandas as pd
 
 from .. import BUILT_IN
 from .errors import UsageError
-from .files import sha256
+from .files import resolve, sha256
 from .metric import AnyMetric
-from .suite import Scored, Source, Suite, SuiteOptions, decoded
+from .suite import Suite, SuiteOptions, decoded
 
 ENTRY_POINTS = "evaltools.suites"
 """The group of entry points under which installed packages name their suites."""
@@ -43,20 +44,23 @@ def installed() -> list[EntryPoint]:
     return [entry for entry in entries if re.fullmatch(r"\w[\w.-]*", entry.name)]
 
 
-def get_suite(name: str) -> Suite:
-    """The suite of that name: built in, of a file that was read or whose path is the name, or installed.
+def get_suite(name: Any) -> Suite:
+    """A suite as it is, or that of a name: built in, of a file that was read or whose path the name is, or installed.
 
     UsageError for an unknown name, and for a suite that cannot be loaded.
 
     >>> get_suite("cr").title
     'Conflict Review'
     """
+    if isinstance(name, Suite):
+        return name
+    name = str(name)
     if name in BUILT_IN:
         return import_module(f"{BUILT_IN[name]}.suite").SUITE
     if name in FROM_FILES:
         return FROM_FILES[name]
     if name.endswith(".py"):
-        return load_suite_file(Path(name))
+        return load_suite_file(resolve(name))
     entries = [entry for entry in installed() if entry.name == name]
     if entries:
         return _installed_suite(entries[0])
@@ -106,7 +110,7 @@ def load_suite_file(path: Path) -> Suite:
 def load_file(path: Path) -> ModuleType:
     """A Python file of the user's as a module, run once. UsageError with file and line where it cannot be run."""
     if not path.is_file():
-        raise UsageError(f"{path}: no such file")
+        raise UsageError(f"{path}: no such file, or none that can be run")
     name = f"_evaltools_{path.stem}_{sha256(path)[:12]}"
     if name in sys.modules:
         return sys.modules[name]
@@ -116,23 +120,26 @@ def load_file(path: Path) -> ModuleType:
     module.__file__ = str(path.absolute())
     sys.modules[name] = module
     try:
-        # not by an importer: its cache takes a file that was edited within a second for the old one
-        exec(compile(path.read_bytes(), path, "exec"), vars(module))  # noqa: S102 - the user's own code
-    except Exception as e:  # the user's own code may raise anything
+        with own_code(path):
+            # not by an importer: its cache takes a file that was edited within a second for the old one
+            exec(compile(path.read_bytes(), path, "exec"), vars(module))  # noqa: S102 - the user's own code
+    except UsageError:
         del sys.modules[name]
-        line = e.lineno if isinstance(e, SyntaxError) else _line_in(path, e)
-        error = f"{type(e).__name__}: {e}"
-        raise UsageError(f"{path}:{line}: {error}") from e
+        raise
     return module
 
 
-def _line_in(path: Path, error: BaseException) -> int | str:
-    """The last line of a file that an exception went through; "?" where it went through none."""
-    line: int | None = None
-    for frame in extract_tb(error.__traceback__):
-        if Path(frame.filename).resolve() == path.resolve():
-            line = frame.lineno
-    return line or "?"
+@contextmanager
+def own_code(path: Path, what: str = "") -> Iterator[None]:
+    """UsageError with file and line for whatever code of a file of the user's raises, sys.exit too."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise
+    except BaseException as e:
+        lines = [f.lineno for f in extract_tb(e.__traceback__) if f.filename == str(path)]
+        line = e.lineno if isinstance(e, SyntaxError) else ["?", *lines][-1]
+        raise UsageError(f"{path}:{line}: {what}{type(e).__name__}: {e}") from e
 
 
 def with_metrics(suite: Suite, path: Path) -> Suite:
@@ -146,35 +153,16 @@ def with_metrics(suite: Suite, path: Path) -> Suite:
     if not is_table or not all(isinstance(metric, AnyMetric) for metric in further):
         raise UsageError(f"{path}: expected METRICS = [et.Metric(...), ...]")
     make_columns = getattr(module, "columns", None)
-
-    def score(source: Source, *arguments: Any) -> Any:
-        found = suite.score(source, *arguments)
-        if make_columns is None:
-            return found
-        scored = found if isinstance(found, Scored) else Scored(found)
-        return scored._replace(units=_with_columns(scored.units, make_columns, suite, path))
-
-    return replace(
-        suite,
-        metrics=lambda options: (*suite.metrics(options), *further),
-        score=score,
-        metrics_file=path,
-        further=tuple(further),
-    )
+    return replace(suite, further=tuple(further), make_columns=make_columns, metrics_file=path)
 
 
-def _with_columns(
-    units: pd.DataFrame,
-    make: Callable[[pd.DataFrame], Any],
-    suite: Suite,
-    path: Path,
-) -> pd.DataFrame:
-    try:
-        columns = make(decoded(units, suite))
-    except Exception as e:  # the user's own code may raise anything
-        raise UsageError(
-            f"{path}:{_line_in(path, e)}: columns(units): {type(e).__name__}: {e}"
-        ) from e
+def with_columns(units: pd.DataFrame, suite: Suite) -> pd.DataFrame:
+    """The units with the columns that a file of metrics makes of them. UsageError where it makes none."""
+    path = suite.metrics_file
+    if path is None or suite.make_columns is None:
+        return units
+    with own_code(path, "columns(units): "):
+        columns = suite.make_columns(decoded(units, suite))
     is_frame = isinstance(columns, pd.DataFrame) and columns.index.equals(units.index)
     if not is_frame or units.columns.intersection(columns.columns).any():
         raise UsageError(

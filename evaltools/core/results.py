@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Self
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from .. import BUILT_IN
 from .check import Check
@@ -55,13 +55,15 @@ def run_folders(folder: Path) -> list[Path]:
     return folders or [folder]
 
 
-def suite_of_manifest(manifest: Manifest) -> Suite:
-    """The suite of a result, with the further metrics that it was scored by. UsageError for one not known here."""
-    suite = get_suite(manifest.suite)
-    further = [make_metric(fields) for fields in manifest.metrics]
-    if not further:
-        return suite
-    return replace(suite, metrics=lambda options: (*suite.metrics(options), *further))
+def suite_of_manifest(manifest: Manifest, suite: Suite | None = None) -> Suite:
+    """The suite of a result, with the further metrics that it was scored by.
+
+    UsageError for one not known here, and where it is not `suite`.
+    """
+    suite = suite or get_suite(manifest.suite)
+    if suite.name != manifest.suite:
+        raise UsageError(f"{manifest.run} is a result of {manifest.suite}, not of {suite.name}")
+    return replace(suite, further=tuple(map(make_metric, manifest.metrics)))
 
 
 def spoilt_files(folder: Path, manifest: Manifest) -> list[str]:
@@ -83,7 +85,7 @@ def spoilt_files(folder: Path, manifest: Manifest) -> list[str]:
     return spoilt
 
 
-def read_result(folder: Path, options: Any = None) -> dict[str, Any]:
+def read_result(folder: Path, options: Any = None, suite: Suite | None = None) -> dict[str, Any]:
     """The fields of the `report.run.Run` whose result stands in a folder; `options`: instead of the recorded ones.
 
     UsageError where none does, or its numbers are those of other code or rules; InputError where it is not as it was
@@ -91,23 +93,22 @@ def read_result(folder: Path, options: Any = None) -> dict[str, Any]:
     """
     manifest = read_manifest(folder)
     if manifest is None or manifest.kind != "run":
-        raise UsageError(
-            f"{folder.absolute()} holds no complete result of a run: no readable {NAME}"
-        )
+        why = "an aggregate: see et.study and et.compare" if manifest else f"no readable {NAME}"
+        raise UsageError(f"{folder.absolute()} holds no complete result of a run: {why}")
     problems = Problems()
     for name in spoilt_files(folder, manifest):
         if name in (METRICS, UNITS):
             problems.error("spoilt-result", SPOILT, file=folder / name)
     problems.raise_if_failed()
     try:
-        suite = suite_of_manifest(manifest)
+        suite = suite_of_manifest(manifest, suite)
         stored = manifest.options
         known = {name: stored[name] for name in suite.options.model_fields if name in stored}
         options = options or suite.options(**known)
         content = MetricsFile.model_validate_json((folder / METRICS).read_bytes())
         frame = pd.DataFrame([row.model_dump() for row in content.metrics])
         units = pd.read_parquet(folder / UNITS)
-        needed = columns_of(chain(*as_ratios(suite.metrics(options))))
+        needed = columns_of(chain(*as_ratios(suite.table(options))))
         units[[suite.unit, *needed]]  # KeyError where they are lacking
         estimates = from_public(frame)
     except (InputError, OSError, ValueError, KeyError, TypeError) as e:
@@ -163,9 +164,16 @@ class StoredMetric(BaseModel):
     ci_method: str | None = ""
     numerator: float | None = None
     denominator: float | None = None
-    n_units: int | float | None = None
+    n_units: int | float | None = Field(None, ge=0)
     group: str = ""
     blocked: str | None = None
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        ends = [end for end in (self.ci_low, self.ci_high) if end is not None]
+        if ends != sorted(ends) or (ends and self.value is None):
+            raise ValueError("expected ci_low up to ci_high, and no interval without a value")
+        return self
 
 
 class StoredVerdict(BaseModel):
@@ -180,10 +188,18 @@ class StoredVerdict(BaseModel):
 class MetricsFile(BaseModel):
     """metrics.json, as far as its readers need it; `checks` is null where none were looked for."""
 
+    schema_version: Literal[1] = SCHEMA_VERSION
     run: str = ""
     metrics: list[StoredMetric]
     verdicts: list[StoredVerdict] = []
     checks: list[Check] | None = None
+
+    @field_validator("metrics")
+    @classmethod
+    def _each_once(cls, metrics: list[StoredMetric]) -> list[StoredMetric]:
+        if len({row.name for row in metrics}) < max(len(metrics), 1):
+            raise ValueError("expected metrics, each name once")
+        return metrics
 
     @property
     def blocked(self) -> set[str]:

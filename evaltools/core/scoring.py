@@ -29,6 +29,7 @@ from .manifest import (
     require_replaceable,
     versions,
 )
+from .plugins import with_columns
 from .records import all_wrong
 from .suite import Scored, Source, Suite
 from .workers import Workers
@@ -129,7 +130,7 @@ def score_units(
     if scored.units.empty:
         path = next(iter(source.files.values()))
         raise problems.fatal("no-rows", f"no {suite.unit} of it can be used", file=path)
-    return scored
+    return scored._replace(units=with_columns(scored.units, suite))
 
 
 def score_source(

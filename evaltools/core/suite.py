@@ -149,7 +149,7 @@ class Suite:
 
     - `runner`: the files of a run that its own inference makes; the first marks such a folder. `file`: the Python file
       that the suite came from. `metrics_file`: a Python
-      file of the user's with metrics, which are `further`.
+      file of the user's with metrics, which are `further`, and `make_columns(units)`, which makes what they need.
     """
 
     name: str
@@ -185,12 +185,17 @@ class Suite:
     runner: tuple[str, ...] = ()
     file: Path | None = None
     metrics_file: Path | None = None
+    make_columns: Callable[[pd.DataFrame], Any] | None = None
     further: tuple[AnyMetric, ...] = ()
+
+    def table(self, options: Any) -> MetricTable:
+        """The metric table, with the metrics of a file."""
+        return (*self.metrics(options), *self.further)
 
     def own_hash(self, options: Any) -> str:
         """Twelve hex digits that identify the metrics and the code of a suite that is not built in."""
         code = sha256(self.file) if self.file else ""
-        return bytes_hash(f"{code} {self.metrics(options)}".encode())[:12]
+        return bytes_hash(f"{code} {self.table(options)}".encode())[:12]
 
     def headline_names(
         self,

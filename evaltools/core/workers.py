@@ -96,7 +96,7 @@ def _in_this_process(
         future: Future[Any] = Future()
         try:
             future.set_result(call(*task))
-        except Exception as e:  # noqa: BLE001 - whoever asks for the result gets it
+        except (Exception, SystemExit) as e:  # noqa: BLE001 - whoever asks for the result gets it
             future.set_exception(e)
         yield index, future
 
@@ -168,13 +168,11 @@ def _wait_for_parent() -> None:
 
 
 def _is_lost(future: Future[Any]) -> bool:
-    """Whether the process of a future was killed, ended itself, or is out of reach."""
+    """Whether the process of a future was killed, or is out of reach."""
     if future.cancelled():
         return True
     error = future.exception()
-    return (
-        isinstance(error, BrokenProcessPool | SystemExit) or type(error).__name__ == "KilledWorker"
-    )
+    return isinstance(error, BrokenProcessPool) or type(error).__name__ == "KilledWorker"
 
 
 def _named(future: Future[Any]) -> Future[Any]:

@@ -77,7 +77,7 @@ def evaluate(
     >>> round(float(run["fix_rate"]["value"]), 3)
     0.75
     """
-    suite = get_suite(suite) if isinstance(suite, str) else suite
+    suite = get_suite(suite)
     if metrics is not None:
         if not is_path(metrics):
             raise UsageError(f"metrics: expected a Python file, got {metrics!r}")
@@ -148,10 +148,15 @@ def save(
     return replace(run, folder=folder)
 
 
-def load(folder: str | Path, query: str | None = None) -> Run:
+def load(
+    folder: str | Path,
+    query: str | None = None,
+    suite: str | Suite | None = None,
+) -> Run:
     """The result that stands in a results folder, over the units that `query` finds. UsageError where it is not complete.
 
-    No code is run: the metrics of a suite that is not known here are read from the manifest.
+    A suite of your own must be given, or known by then: no result makes its file be run. Its further metrics, of
+    `metrics=`, are read from the manifest.
 
     >>> import evaltools as et
     >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed", out="outputs")
@@ -159,5 +164,5 @@ def load(folder: str | Path, query: str | None = None) -> Run:
     'with_memory__seed1_proposed'
     """
     folder = resolve(folder)
-    run = Run(**read_result(folder), folder=folder)
+    run = Run(**read_result(folder, suite=get_suite(suite) if suite else None), folder=folder)
     return run.where(query) if query else run

@@ -239,7 +239,7 @@ def read_runs(
             run = entry.where(query) if query else entry
             yield run if out is None else save(run, out)
         elif is_path(entry) and (folders := run_folders(resolve(entry))):
-            yield from (load(folder, query) for folder in folders)
+            yield from (load(folder, query, suite) for folder in folders)
         else:
             yield from _scored(entry, suite, **settings)
 
@@ -255,10 +255,10 @@ def _scored(
         if not is_path(entry):
             raise UsageError("data in memory: name its suite")
         suite = suite_of_run(entry)
-    suite = get_suite(suite) if isinstance(suite, str) else suite
+    suite = get_suite(suite)
     with as_files(entry, {}) as (file, _):  # data in memory are written once for all their runs
-        found = run_names(suite, file, Problems()) if name is None else []
-        for each in found if len(found) > 1 else [name]:
+        found = run_names(suite, file, Problems())
+        for each in found if len(found) > 1 and name not in found else [name]:
             yield evaluate(suite, file, name=each, **settings)
 
 

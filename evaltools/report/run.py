@@ -79,7 +79,7 @@ class Run(Result):
     @cached_property
     def metrics(self) -> MetricTable:
         """The metric table."""
-        return self.suite.metrics(self.options)
+        return self.suite.table(self.options)
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -365,7 +365,7 @@ def make_run(
     """
     try:
         estimates = from_public(
-            estimate(data, suite.metrics(options), suite.unit, manifest.resampling)
+            estimate(data, suite.table(options), suite.unit, manifest.resampling)
         )
     except (KeyError, ValueError) as e:
         where = suite.metrics_file or f"the suite {suite.name!r}"

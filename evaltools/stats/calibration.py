@@ -86,7 +86,10 @@ def calibrate(
                 f"{metric}: {n_left} of {len(votes)} labels are of cases that were not measured, and take no part"
             )
         votes = votes[is_used]
-        cases = cases.assign(label=cases["case_id"].map(votes.groupby("case_id")["label"].mean()))
+        of_cases = votes.groupby("case_id")["label"].mean()
+        cases = cases.assign(
+            label=cases["case_id"].map(of_cases).astype(float)
+        )  # of no case: objects
         cases["passed"] = cases["score"] >= cases["threshold"].fillna(PASS)
         score, label = cases["score"].to_numpy(), cases["label"].to_numpy()
         n = int((~np.isnan(label)).sum())

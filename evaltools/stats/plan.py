@@ -59,8 +59,8 @@ def plan(
         raise UsageError(f"difference: expected a difference above 0, got {difference:g}")
     if not 0 < power < 1:
         raise UsageError(f"power: expected a number between 0 and 1, got {power:g}")
-    if not seeds or min(seeds) < 1:
-        raise UsageError(f"seeds: expected whole numbers from 1, got {list(seeds)}")
+    if not seeds or min(seeds) < 1 or max(seeds) > 1000:
+        raise UsageError(f"seeds: expected whole numbers from 1 to 1000, got {list(seeds)}")
     sides = [condition.cells(metric) for condition in conditions]
     if len(sides) == 1:  # its seeds stand for two conditions
         half = len(sides[0].sums) // 2

@@ -24,7 +24,9 @@ LABELS = Path(__file__).parents[1] / "data" / "labels.py"
 
 def stored(path: Path, **content: Any) -> Path:
     """A metrics.json with nothing beside it."""
-    path.write_text(json.dumps({"run": "mine", "metrics": [], **content}), encoding="utf-8")
+    path.write_text(
+        json.dumps({"run": "mine", "metrics": [{"name": "m"}], **content}), encoding="utf-8"
+    )
     return path
 
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.exceptions import Exit
 
 from evaltools.core.files import asset_dir
 
@@ -22,7 +23,7 @@ def test_a_copy_is_made_once_and_jupyterlab_gets_the_options(
 
     def execve(program: str, arguments: list[str], environment: dict[str, str]) -> None:
         started.append(arguments)
-        raise SystemExit(0)
+        raise Exit(0)
 
     monkeypatch.setattr(os, "execve", execve)
     folder, source = tmp_path / "lab", asset_dir("notebooks")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import click
+from click.exceptions import Exit
 
 from ...core.commands import LazyGroup, added, files_argument, suite_file_option
 from ...core.errors import BAD_INPUT, InputError, Problems, echo
@@ -63,7 +63,7 @@ def _check_command(
         problems.tell()
         n_errors, n_warnings = problems.count("error"), problems.count("warning")
         echo(f"{n_errors} errors, {n_warnings} warnings in {len(files)} input(s)")
-        sys.exit(BAD_INPUT if n_errors else 0)
+        raise Exit(BAD_INPUT if n_errors else 0)
 
     return command
 

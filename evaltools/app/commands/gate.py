@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import operator
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree
 
 import click
+from click.exceptions import Exit
 
-from ...core.commands import PATH
+from ...core.commands import PATH, suite_file_option
 from ...core.errors import GATE_NOT_MET, Problems, UsageError, echo
 from ...core.estimates import Row
 from ...core.files import nearest, refuse_input, write_text
@@ -55,6 +55,7 @@ class Checked(NamedTuple):
     metavar="RESULT",
     help="No metric of the headline may be worse than there.",
 )
+@suite_file_option
 @margin_option(
     "With --baseline: how much worse the metric may be, in its own unit, at the bound of its interval."
 )
@@ -101,7 +102,7 @@ def gate(
     for row in rows:
         word = {None: "SKIP", True: "PASS", False: "FAIL"}[row.met]
         echo(f"{word} {row.name} {row.reason}")
-    sys.exit(GATE_NOT_MET if any(row.met is False for row in rows) else 0)
+    raise Exit(GATE_NOT_MET if any(row.met is False for row in rows) else 0)
 
 
 def read(path: Path) -> MetricsFile:

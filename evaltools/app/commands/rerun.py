@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
+from click.exceptions import Exit
 
 from ...core.commands import PATH, suite_file_option
 from ...core.errors import FAILED, Problems, UsageError, echo
@@ -89,7 +89,7 @@ def rerun(
     for line in differences:
         echo(line)
     echo(f"{len(then)} numbers compared, {len(differences) or 'none'} differ")
-    sys.exit(FAILED if differences else 0)
+    raise Exit(FAILED if differences else 0)
 
 
 def _make_again(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import click
 import pandas as pd
+from click.exceptions import Exit
 
 from ...core.commands import (
     PATH,
@@ -54,10 +55,9 @@ csv_option = click.option(
 
 def _whole_numbers(text: str) -> list[int]:
     """The whole numbers of "1,3,5"."""
-    parts = text.split(",")
-    if not all(part.isdecimal() and int(part) for part in parts):
-        raise click.BadParameter(f"{text!r}: expected whole numbers from 1 on, joined by commas")
-    return [int(part) for part in parts]
+    with suppress(ValueError):
+        return list(dict.fromkeys(map(int, text.split(","))))
+    raise click.BadParameter(f"{text[:80]!r}: expected whole numbers, joined by commas")
 
 
 def _require_target(csv_file: Path | None, *runs: str) -> None:
@@ -246,7 +246,7 @@ def _command(
     def command(runs: tuple[str, ...], **options: Any) -> None:
         work = batch.Batch(suite, options)
         make(work, runs)
-        sys.exit(batch.end(work))
+        raise Exit(batch.end(work))
 
     return command
 
@@ -312,7 +312,7 @@ def seeds(
         primary=primary,
         margin=margin,
     )
-    sys.exit(batch.end(work))
+    raise Exit(batch.end(work))
 
 
 @click.command()
@@ -335,7 +335,7 @@ def demo(**options: Any) -> None:
         make = batch.report_seeds if entry["seeds"] else batch.report
         make(work, runs)
     speak(lang)
-    sys.exit(batch.end(work))
+    raise Exit(batch.end(work))
 
 
 @click.command()

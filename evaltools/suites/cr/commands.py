@@ -10,6 +10,7 @@ import click
 
 from ...core.commands import (
     PATH,
+    Number,
     lang_option,
     n_resamples_option,
     on_error_option,
@@ -75,7 +76,7 @@ def scorecards(
 )
 @click.option(
     "--max-cost",
-    type=click.FloatRange(0),
+    type=Number(0),
     help="Stop where the cost by [price] reaches this.",
 )
 @click.option(
@@ -131,10 +132,8 @@ def run_cr(
     if report:
         arguments = ["report", "seeds", *map(str, results), "--n-resamples", str(n_resamples)]
         arguments += ["--suite", "cr", "--out", str(out), "--lang", language()]
-        try:
-            ctx.find_root().command.main(arguments + ["--quiet"] * quiet, standalone_mode=False)
-        except SystemExit as stop:
-            status = int(stop.code or 0)
+        arguments += ["--quiet"] * quiet
+        status = ctx.find_root().command.main(arguments, standalone_mode=False) or 0
     if plan.config.is_example:
         echo("the replies are of a stand-in by rules, no model: the numbers show the way, no more")
     all_failed = _summarize(results, out)

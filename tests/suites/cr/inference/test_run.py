@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 import pytest
+from click.exceptions import Exit
 from click.testing import CliRunner
 
 from evaltools.core.errors import UsageError
@@ -241,7 +242,7 @@ def test_a_report_at_the_end_is_of_all_runs_and_its_status_that_of_the_command(
     @click.argument("arguments", nargs=-1)
     def seeds(arguments: tuple[str, ...]) -> None:
         asked.extend(arguments)
-        sys.exit(4)
+        raise Exit(4)
 
     commands = {"run": COMMANDS["run"], "report": click.Group("report", {"seeds": seeds})}
     arguments = ["run", "cr", "example:cr/run.toml", "--limit", "2", "--report", "-o", tmp_path]
