@@ -137,13 +137,12 @@ class Client:
         self.calls: list[Call] = []
         self._replies = self.cache and ReplyCache(self.cache, self.problems)
         self._asked: dict[str, asyncio.Task[Answer]] = {}
-        self._slots = asyncio.Semaphore(self.concurrency)
+        # the first request goes alone: what it finds out about the server serves the others
+        self._slots = asyncio.Semaphore(1)
+        self._closed_slots = self.concurrency - 1
         self._returned = asyncio.Condition()
         self._in_flight = 0
         self._largest_cost = 0.0
-        # the first request goes alone: what it finds out about the server serves the others
-        self._has_asked = False
-        self._first_is_done = asyncio.Event()
         self._form = Form()
         self._form_works = False
         self.stopped = ""
@@ -194,13 +193,12 @@ class Client:
             return Answer(None, call, NOT_SENT)
         began = time.monotonic()
         async with self._slots:
-            is_first, self._has_asked = not self._has_asked, True
-            if not is_first:
-                await self._first_is_done.wait()
             try:
                 answer = self._without_key(await self._converse(request, model, call))
             finally:
-                self._first_is_done.set()
+                while self._closed_slots:
+                    self._closed_slots -= 1
+                    self._slots.release()
             call.wait_ms = max(int(1000 * (time.monotonic() - began)) - call.api_ms, 0)
             self.calls.append(call)
             if answer.reply is not None and self._replies:
