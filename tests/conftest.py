@@ -28,7 +28,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 import_papermill()
 
 # no test depends on how fast the machine is
-settings.register_profile("untimed", parent=settings.default, deadline=None)
+settings.register_profile("untimed", parent=settings.default, deadline=None, max_examples=50)
 settings.load_profile("untimed")
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -12,7 +12,6 @@ from __future__ import annotations
 import gzip
 import json
 import math
-import os
 import sys
 import tempfile
 import zlib
@@ -24,13 +23,11 @@ from typing import Any
 import pandas as pd
 
 from tests.app.calling import QUICK, call, without_pages
+from tests.conftest import reference_folder
+from tests.files import read_json
 
 STORED = Path(__file__).with_name("data") / "fingerprints.json.gz"
-REFERENCE = Path(
-    os.environ.get(
-        "EVALTOOLS_REFERENCE", Path(__file__).resolve().parents[2] / "shared" / "reference"
-    )
-)
+REFERENCE = reference_folder()
 
 Cell = float | str | None
 Rows = dict[str, dict[str, Cell]]
@@ -218,14 +215,14 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 def read_metrics(path: Path) -> Rows:
     rows: Rows = {}
-    for metric in json.loads(path.read_text(encoding="utf-8"))["metrics"]:
+    for metric in read_json(path)["metrics"]:
         rows[metric["name"]] = {f: cell(metric[f]) for f in FIELDS if f in metric}
     return rows
 
 
 def read_metrics_summary(path: Path) -> Rows:
     rows: Rows = {}
-    for name, value in leaves(json.loads(path.read_text(encoding="utf-8"))["metrics"]):
+    for name, value in leaves(read_json(path)["metrics"]):
         row, _, column = name.rpartition(".")
         rows.setdefault(row, {})[column] = cell(value)
     return rows

@@ -44,8 +44,7 @@ KEPT = {
 """Keys whose values decide what is scored; any other text gets a hostile one before it."""
 
 CR_NAMES = (
-    "{x}{{7+7}}__seed1_proposed",
-    "$x$ 'q' abc__seed2_proposed",
+    "{x}{{7+7}} $x$ 'q'__seed1_proposed",
     "=1+1 [x](y)__seed1_proposed",
 )
 
@@ -81,9 +80,9 @@ def conflict_review(folder: Path, name: str) -> Path:
 
 
 def dialogues(folder: Path, system: str) -> Path:
-    """The bundled trace of a system, each dialogue three times, with another text in all fields each time."""
+    """The bundled trace of a system, each dialogue twice, with another text in all fields each time."""
     records = []
-    for i, row in enumerate(read_lines(example(f"memfin/{system}") / "dialog_trace.jsonl") * 3):
+    for i, row in enumerate(read_lines(example(f"memfin/{system}") / "dialog_trace.jsonl") * 2):
         text = TEXTS[i % len(TEXTS)]
         bad = poisoned(row, text)
         bad["dialog_id"] = f"{text} {i}"
@@ -116,7 +115,7 @@ def evaltools(*args: str | Path, cwd: Path) -> None:
 
 
 def make(folder: Path) -> None:
-    """The outputs folder after score, the four reports and the gallery."""
+    """The outputs folder after the four reports, each of which makes the gallery."""
     runs = [conflict_review(folder, name) for name in CR_NAMES]
     systems = [dialogues(folder, s) for s in ("memory_agent", "plain_llm")]
     quick = ("--n-resamples", "200", "-o", "out", "-q")
@@ -124,4 +123,3 @@ def make(folder: Path) -> None:
     evaltools("report", "seeds", *runs, *quick, cwd=folder)
     evaltools("report", "memfin", *systems, *quick, cwd=folder)
     evaltools("report", "summary", cases(folder), *quick, cwd=folder)
-    evaltools("gallery", "out", cwd=folder)

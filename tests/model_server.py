@@ -48,18 +48,8 @@ class Answer:
 
 def says(content: str | None, **answer: Any) -> Answer:
     """A chat completion whose message is `content`."""
-    choice = {
-        "index": 0,
-        "message": {"role": "assistant", "content": content},
-        "finish_reason": "stop",
-    }
-    completion = {
-        "id": "c",
-        "object": "chat.completion",
-        "created": 0,
-        "model": "m",
-        "choices": [choice],
-    }
+    choice = {"message": {"role": "assistant", "content": content}, "finish_reason": "stop"}
+    completion = {"model": "m", "choices": [choice]}
     return Answer(body=json.dumps(completion).encode(), **answer)
 
 

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import ast
-import importlib
-import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
+
+import house
 
 import evaltools
-
-from .conftest import ROOT
-
-sys.path.insert(0, str(ROOT / "scripts"))
-house: Any = importlib.import_module("house")
 
 PACKAGE = Path(evaltools.__file__).parent
 # from the bottom to the top: a layer may import itself and those below it

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import re
-import sys
 from pathlib import Path
-from typing import Any
 
+import make
 import matplotlib
 import pytest
 
@@ -16,9 +14,6 @@ from evaltools.suites.summary.rules import load_rules
 
 from .app.calling import without_pages
 from .conftest import ROOT
-
-sys.path.insert(0, str(ROOT / "scripts"))
-make: Any = importlib.import_module("make")
 
 PAGES = {
     page.name: page.read_text(encoding="utf-8")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import re
 import shlex
 import subprocess
@@ -18,6 +17,7 @@ from evaltools.core.metric import Metric
 from evaltools.core.results import read_manifest
 
 from .app.calling import call, without_pages
+from .files import write_labels, write_lines
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "extending.md"
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
@@ -27,31 +27,14 @@ NOTEBOOK = Path(__file__).resolve().parents[1] / "notebooks" / "run.ipynb"
 COMMANDS = [line for kind, text in BLOCKS if kind == "sh" for line in text.splitlines()]
 
 
-def write_records(folder: Path) -> None:
-    """Two conditions by three seeds of 80 records; the tuned ones are right more often."""
-    draw = random.Random(5)
-    for condition, right in (("base", 0.7), ("tuned", 0.95)):
-        for seed in (1, 2, 3):
-            lines = []
-            for i in range(80):
-                gold, other = draw.sample(["pos", "neg"], 2)
-                pred = gold if draw.random() < right else other
-                lines.append(json.dumps({"id": f"s{i}", "gold": gold, "pred": pred}))
-            (folder / f"{condition}__seed{seed}_x.jsonl").write_text(
-                "\n".join(lines) + "\n", encoding="utf-8"
-            )
-
-
 def write_answers(folder: Path) -> None:
     """40 answers: every second one right but for its case, four of them empty."""
-    lines = []
+    rows = []
     for i in range(40):
         answer = "" if i < 4 else ("PARIS" if i % 2 else "Rome")
         topic = "cities" if i < 20 else "rivers"
-        lines.append(
-            json.dumps({"id": f"q{i}", "topic": topic, "expected": "Paris", "answer": answer})
-        )
-    (folder / "answers__seed1_x.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        rows.append({"id": f"q{i}", "topic": topic, "expected": "Paris", "answer": answer})
+    write_lines(folder / "answers__seed1_x.jsonl", rows)
 
 
 def write_notebook(folder: Path) -> None:
@@ -75,7 +58,10 @@ def stranger(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("stranger")
     for name, text in FILES.items():
         (folder / name).write_text(text, encoding="utf-8")
-    write_records(folder)
+    # two conditions by three seeds; the tuned ones are right more often
+    for condition, right in (("base", 0.7), ("tuned", 0.95)):
+        for seed in (1, 2, 3):
+            write_labels(folder / f"{condition}__seed{seed}_x.jsonl", right, seed, 80)
     write_answers(folder)
     write_notebook(folder)
     return folder

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import zipfile
 from pathlib import Path
 
 import pytest
 
+from tests.files import write_lines
 from tests.model_server import ModelServer, judges
 
 from .app.calling import QUICK, call
@@ -35,7 +35,7 @@ def test_the_key_of_the_judge_is_in_no_artefact(
         }
         for i in range(4)
     ]
-    (tmp_path / "cases.json").write_text(json.dumps(cases), encoding="utf-8")
+    write_lines(tmp_path / "cases.json", [cases])
     # one reply repeats the key, as the messages of some servers do: it is turned away
     with ModelServer(
         lambda seen: judges(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from contextlib import chdir
 from pathlib import Path
@@ -89,25 +90,39 @@ def open_gates(folder: Path, *names: str) -> None:
 def write_notebook(folder: Path, *cells: str) -> Path:
     """Write a notebook of these cells in the place of that of the suite."""
     folder.mkdir(exist_ok=True)
-    first = nbformat.v4.new_code_cell(PARAMETERS, metadata={"tags": ["parameters"]})
-    others = [nbformat.v4.new_code_cell(cell) for cell in cells]
-    nb = nbformat.v4.new_notebook(cells=[first, *others])
+    write_cells(folder / "cr_run.ipynb", PARAMETERS, *cells)
+    return folder
+
+
+def write_cells(path: Path, parameters: str, *cells: str) -> None:
+    """Write a notebook of these parameters and cells."""
+    first = nbformat.v4.new_code_cell(parameters, metadata={"tags": ["parameters"]})
+    nb = nbformat.v4.new_notebook(cells=[first, *map(nbformat.v4.new_code_cell, cells)])
     nb.metadata["kernelspec"] = {
         "name": "python3",
         "display_name": "Python 3",
         "language": "python",
     }
-    nbformat.write(nb, folder / "cr_run.ipynb")
-    return folder
+    nbformat.write(nb, path)
 
 
-def command(notebooks: Path, *arguments: str) -> list[str]:
-    """The words that start a command in a process of its own."""
-    return [sys.executable, "-c", MAIN, str(notebooks), *arguments]
+def start(
+    notebooks: Path, folder: Path, *arguments: str, **environment: str
+) -> subprocess.Popen[str]:
+    """A command at work in the folder, in a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-c", MAIN, str(notebooks), *arguments],
+        cwd=folder,
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
 
 
 def run(notebooks: Path, folder: Path, *arguments: str, status: int = 0) -> Result:
-    """What `command` says, called in this process in the folder."""
+    """What a command says, called in this process in the folder."""
     with chdir(folder), patch("evaltools.report.notebook.asset_dir", lambda name: notebooks):
         return call(*arguments, status=status)
 

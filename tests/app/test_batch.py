@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -22,11 +21,11 @@ from .small_report import (
     REPORT,
     SCORE,
     TIMED,
-    command,
     files,
     make_gates,
     open_gates,
     run,
+    start,
     write_notebook,
 )
 
@@ -44,20 +43,11 @@ def test_a_killed_batch_goes_on_where_it_was(undisturbed: Path, tmp_path: Path) 
     gate, folder = make_gates(tmp_path / "gate"), tmp_path / "work"
     folder.mkdir()
     out = folder / "outputs"
-    batch = command(undisturbed / "notebooks", *REPORT)
     open_gates(gate, NAMES[0])
     waiting = [gate / f"{name}.begun" for name in NAMES[1:]]
     finished: dict[Path, tuple[int, int]] = {}
     for how, kill in SIGNALS:
-        running = subprocess.Popen(
-            batch,
-            cwd=folder,
-            env={**os.environ, GATE: str(gate)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
+        running = start(undisturbed / "notebooks", folder, *REPORT, **{GATE: str(gate)})
         until(lambda p=running: p.poll() is not None or all(f.is_file() for f in waiting))
         started = below(running.pid)
         kill(running.pid, how)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import signal
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from evaltools.core.errors import InputError, UsageError, WorkFailed
 from evaltools.core.workers import Workers
 
 from .processes import until
-from .small_report import GATE, NAMES, REPORT, TIMED, command, files, make_gates, open_gates
+from .small_report import GATE, NAMES, REPORT, TIMED, files, make_gates, open_gates, start
 from .test_workers import DIE, double, refuse
 
 distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
@@ -100,14 +99,7 @@ def test_a_batch_on_a_cluster_is_the_same_to_the_byte(
     gate = make_gates(tmp_path / "gate")
     with distributed.Client(cluster, set_as_default=False) as client:
         client.register_plugin(SmallNotebook(undisturbed / "notebooks", gate))
-        running = subprocess.Popen(
-            command(undisturbed / "notebooks", *REPORT, "--scheduler", cluster),
-            cwd=tmp_path,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
+        running = start(undisturbed / "notebooks", tmp_path, *REPORT, "--scheduler", cluster)
         until(lambda: running.poll() is not None or len(list(gate.glob("*.begun"))) == 2)
         assert running.poll() is None
         os.kill(min(client.run(os.getpid).values()), signal.SIGKILL)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +13,7 @@ import pytest
 import evaltools as et
 from evaltools.core.plugins import load_suite_file
 from evaltools.report.make_study import study
-from tests.files import contents, write_lines
+from tests.files import edit, read_json, write_lines
 
 from ..report.synthetic import HOSTILE
 from .calling import QUICK, call
@@ -24,10 +23,7 @@ LABELS = Path(__file__).parents[1] / "data" / "labels.py"
 
 def stored(path: Path, **content: Any) -> Path:
     """A metrics.json with nothing beside it."""
-    path.write_text(
-        json.dumps({"run": "mine", "metrics": [{"name": "m"}], **content}), encoding="utf-8"
-    )
-    return path
+    return write_lines(path, [{"run": "mine", "metrics": [{"name": "m"}], **content}])
 
 
 @pytest.fixture
@@ -188,7 +184,7 @@ def test_a_seed_of_an_aggregate_that_is_gone_or_spoilt_is_bad_input(
     results: Path, tmp_path: Path, gone: str
 ) -> None:
     old = shutil.copytree(results, tmp_path / "results") / "old_aggregated"
-    run = old / json.loads((old / "manifest.json").read_text())["folders"][1]
+    run = old / read_json(old / "manifest.json")["folders"][1]
     run.rename(tmp_path / "away") if not gone else (run / gone).unlink()
     labels = ("--suite-file", LABELS)
     for command in ("gate", "compare"):
@@ -225,24 +221,7 @@ def test_hostile_names_stay_text(tmp_path: Path, text: str) -> None:
     assert set(case.attrib) == {"classname", "name"} and [c.tag for c in case] == ["failure"]
 
 
-def test_a_result_is_never_written_over(results: Path) -> None:
-    result = results / "base"
-    before = contents(result)
-    gate = ("gate", result, "--min", "accuracy=0", "--junit", result / "metrics.json")
-    assert "is an input" in call(*gate, status=2).output
-    assert contents(result) == before
-
-
 # --- what vouches for a result
-
-
-def changed_manifest(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], object]:
-    def write(folder: Path) -> None:
-        content = json.loads((folder / "manifest.json").read_text())
-        change(content)
-        (folder / "manifest.json").write_text(json.dumps(content))
-
-    return write
 
 
 SPOILT: dict[str, tuple[Callable[[Path], object], str]] = {
@@ -261,11 +240,13 @@ SPOILT: dict[str, tuple[Callable[[Path], object], str]] = {
         "manifest.json: is gone, and nothing vouches for the result beside it",
     ),
     "no units": (
-        changed_manifest(lambda content: content["files"].pop("units.parquet")),
+        lambda folder: edit(folder / "manifest.json", lambda m: m["files"].pop("units.parquet")),
         "'units.parquet' is not as it was written, or not vouched for",
     ),
     "elsewhere": (
-        changed_manifest(lambda content: content["files"].update({"../x": "0" * 64})),
+        lambda folder: edit(
+            folder / "manifest.json", lambda m: m["files"].update({"../x": "0" * 64})
+        ),
         "'../x' is not as it was written, or not vouched for",
     ),
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +14,7 @@ from evaltools.core.files import example
 from evaltools.core.language import language, speaking
 from evaltools.core.results import read_manifest
 from tests.app.calling import call
+from tests.files import edit, read_json, write_lines
 from tests.model_server import ModelServer, judges
 
 QUICK = et.Resampling(method="bca", n_resamples=100)
@@ -32,18 +32,12 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "out" / "results" / NAME
 
 
-def edit(file: Path, change: Callable[[Any], object]) -> None:
-    content = json.loads(file.read_text(encoding="utf-8"))
-    change(content)
-    file.write_text(json.dumps(content), encoding="utf-8")
-
-
 def test_the_same_again_from_anywhere(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*")}
     # value, two bounds, method, numerator, denominator and n of every metric
-    n = 7 * len(json.loads((run / "metrics.json").read_text())["metrics"])
+    n = 7 * len(read_json(run / "metrics.json")["metrics"])
     for named in (run, run / "manifest.json"):
         assert call("rerun", named).stdout == f"{n} numbers compared, none differ\n"
     assert {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*")} == before, "nothing is written"
@@ -96,8 +90,8 @@ def test_options_and_rule_files_and_the_language_come_back(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     package = Path(et.__file__).parent
-    rules = json.loads((package / "suites/summary/rules/seed.json").read_text())
-    Path("mine.json").write_text(json.dumps(rules | {"name": "mine"}), encoding="utf-8")
+    rules = read_json(package / "suites/summary/rules/seed.json")
+    write_lines(Path("mine.json"), [rules | {"name": "mine"}])
     with speaking("ko"):
         cases = example("summary/cases.jsonl")
         et.evaluate("summary", cases, out="out", resampling=QUICK, rules="./mine.json")
@@ -109,7 +103,7 @@ def test_options_and_rule_files_and_the_language_come_back(
     assert read_manifest(again).lang == "ko" and language() == "en"
     name = "summary_scores.xlsx"
     assert (again / name).read_bytes() == (folder / name).read_bytes()
-    (tmp_path / "mine.json").write_text(json.dumps(rules | {"name": "other"}), encoding="utf-8")
+    write_lines(tmp_path / "mine.json", [rules | {"name": "other"}])
     assert "mine.json of cases has another content" in call("rerun", folder, status=4).stdout
 
 

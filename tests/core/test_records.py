@@ -13,7 +13,6 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from evaltools.core.errors import InputError, Problems
 from evaltools.core.files import atomic, write_json, write_jsonl
 from evaltools.core.json_files import read_json, read_jsonl, shards
-from evaltools.core.manifest import found_problems
 from evaltools.core.records import File
 from evaltools.core.tables import csv_rows
 
@@ -94,16 +93,6 @@ def test_a_line_is_read_as_the_model_reads_json(
         expected = []
     assert repr([row for _, row in read_jsonl(File(path, problems), Kinds)]) == repr(expected)
     assert bool(problems.errors) == (not expected)
-
-
-def test_only_the_first_problems_of_a_kind_are_kept_all_are_counted(tmp_path: Path) -> None:
-    path = tmp_path / "f.jsonl"
-    path.write_text("[]\n" * 500)
-    problems = Problems("skip")
-    assert list(read_jsonl(File(path, problems), Row)) == []
-    assert problems.count("error") == 500
-    assert len(problems.kept) == 20
-    assert found_problems(problems)[0].count == 500
 
 
 def test_csv_rows_are_named_by_the_line_on_which_they_end(tmp_path: Path) -> None:

@@ -25,21 +25,12 @@ UNBOUNDED = {"cr": ["latency_ms_mean"]}
 
 
 @pytest.mark.parametrize("name", INPUTS)
-def test_every_metric_has_a_title_a_description_and_a_direction(name: str) -> None:
-    suite = get_suite(name)
-    for metric in suite.metrics(suite.options()):
-        assert metric.title and metric.description and metric.group and metric.source, metric.name
-
-
-@pytest.mark.parametrize("name", INPUTS)
-def test_every_ratio_within_limits_says_them(name: str) -> None:
+def test_every_metric_says_what_it_is_and_a_ratio_its_limits(name: str) -> None:
     """A bounded metric has an interval however few units there are, which hangs on its limits in the table."""
     suite = get_suite(name)
-    ratios = {
-        m.name: m.limits
-        for m in suite.metrics(suite.options())
-        if isinstance(m, et.Metric) and m.denominator
-    }
+    metrics = suite.metrics(suite.options())
+    assert all(m.title and m.description and m.group and m.source for m in metrics)
+    ratios = {m.name: m.limits for m in metrics if isinstance(m, et.Metric) and m.denominator}
     assert [name for name, limits in ratios.items() if math.isinf(limits[1])] == UNBOUNDED.get(
         name, []
     )
@@ -91,8 +82,6 @@ def test_numbers_of_a_suite_made_in_python_are_never_those_of_its_older_code(
     runs = [et.evaluate(suite, path, out=tmp_path, resampling=FAST) for suite in suites]
     assert [run.value("m") for run in runs] == pytest.approx([0.4875, 0.5125, 0.975])
     assert len({run.signature for run in runs}) == 2  # other metrics, another policy
-    with pytest.raises(et.UsageError, match="scored under different policies"):
-        et.compare(runs[0], runs[2])
     weights[0] = 0.5
     assert et.evaluate(suites[0], path, out=tmp_path, resampling=FAST).value("m") == 0.24375
 

@@ -12,6 +12,7 @@ import pytest
 
 import evaltools as et
 from evaltools.formats import inspect_logs
+from tests.files import read_json
 
 from ..app.calling import call
 from .tools import FILES
@@ -43,7 +44,7 @@ def test_inspect(tmp_path: Path) -> None:
 def test_deepeval(name: str, tmp_path: Path) -> None:
     """Short is better below its threshold, Long above; the last case has an error."""
     path = FILES / "deepeval" / name
-    content = json.loads(path.read_bytes())
+    content = read_json(path)
     content = content.get("testRunData", content)
     run = run_of(tmp_path, "deepeval", path)
     assert (run["Short"]["better"], run["Long"]["better"]) == ("lower", "higher")
@@ -58,7 +59,7 @@ def test_deepeval(name: str, tmp_path: Path) -> None:
 def lm_eval(folder: Path, task: str) -> tuple[et.Run, dict[str, Any]]:
     (samples,) = FILES.glob(f"lm-eval/samples_{task}_*.jsonl")
     (results,) = FILES.glob("lm-eval/results_*.json")
-    return run_of(folder, "lm-eval", samples), json.loads(results.read_bytes())["results"][task]
+    return run_of(folder, "lm-eval", samples), read_json(results)["results"][task]
 
 
 def test_lm_eval(tmp_path: Path) -> None:
@@ -75,7 +76,7 @@ def test_lm_eval(tmp_path: Path) -> None:
 def test_promptfoo(tmp_path: Path) -> None:
     """Two prompts, three tests, two repeats of each."""
     path = FILES / "promptfoo/results.json"
-    prompts = json.loads(path.read_bytes())["results"]["prompts"]
+    prompts = read_json(path)["results"]["prompts"]
     call("convert", "promptfoo", path, "-o", tmp_path / "scores.jsonl")
     study = et.study([tmp_path / "scores.jsonl"], suite="table")
     by_condition = {run.name.removesuffix("_scores"): run for run in study.results}

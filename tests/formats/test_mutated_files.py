@@ -86,10 +86,10 @@ def test_a_mutated_file_is_read_or_refused(form: str, tmp_path: Path) -> None:
         name = "in.jsonl" if content.startswith(b"{") else "in.txt"
     path = tmp_path / name
     n_read = 0
-    for damaged in mutated_files(form, path.suffix, content, 80):
+    for damaged in mutated_files(form, path.suffix, content, 40):
         path.write_bytes(damaged)
         n_read += is_read(form, path)
-    assert n_read < 80
+    assert n_read < 40
 
 
 @pytest.mark.parametrize("form", FORMATS)

@@ -12,6 +12,7 @@ from tests.files import read_lines
 
 from ..app.calling import call
 from .datasets import ACOS, ASQP, ASTE, NIKL, SEMEVAL14, SEMEVAL16
+from .tools import refused
 
 
 def opinion(
@@ -206,9 +207,9 @@ def test_a_sample_that_is_skipped_keeps_its_number(tmp_path: Path) -> None:
 def test_what_is_wrong_is_named_and_nothing_written(
     form: str, text: str, said: str, tmp_path: Path
 ) -> None:
-    done = call("convert", form, write(tmp_path, text), "-o", tmp_path / "x.jsonl", status=3)
-    assert said.replace("in.txt", str(tmp_path / "in.txt")).removesuffix(": error") in done.output
-    assert not (tmp_path / "x.jsonl").exists()
+    assert said.replace("in.txt", str(tmp_path / "in.txt")).removesuffix(": error") in refused(
+        form, write(tmp_path, text)
+    )
 
 
 BOMB = """<?xml version="1.0"?>
@@ -223,23 +224,13 @@ EXTERNAL = """<?xml version="1.0"?>
 @pytest.mark.parametrize("text", [BOMB, EXTERNAL])
 def test_entities_are_refused(text: str, tmp_path: Path) -> None:
     for error in ("fail", "skip"):
-        more = ("--on-error", error)
-        done = call(
-            "convert",
-            "semeval14",
-            write(tmp_path, text),
-            "-o",
-            tmp_path / "x.jsonl",
-            *more,
-            status=3,
-        )
-        assert "entities or outside references, which are refused" in done.output
+        said = refused("semeval14", write(tmp_path, text), "--on-error", error)
+        assert "entities or outside references, which are refused" in said
 
 
 def test_literals_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "LITERAL_BYTES", 60)
-    done = call("convert", "aste", write(tmp_path, ASTE), "-o", tmp_path / "x.jsonl", status=3)
-    assert f"{tmp_path / 'in.txt'}:2: a list of more than" in done.output
+    assert f"{tmp_path / 'in.txt'}:2: a list of more than" in refused("aste", write(tmp_path, ASTE))
 
 
 @pytest.mark.parametrize(
@@ -299,16 +290,13 @@ def test_triplets_of_tasd(tmp_path: Path) -> None:
         opinion("food quality", "pizza", "positive"),
         opinion("service", "", "negative"),
     ]
-    done = call("convert", "tasd", write(tmp_path, ASQP), "-o", tmp_path / "x.jsonl", status=3)
-    assert "tuples.0: Tuple should have at most 3 items" in done.output
+    assert "tuples.0: Tuple should have at most 3 items" in refused("tasd", write(tmp_path, ASQP))
 
 
 def test_a_test_file_without_labels_is_no_gold(tmp_path: Path) -> None:
     sentence = "<sentence id='1:0'><text>So.</text></sentence>"
     unlabelled = f"<Reviews><Review rid='1'><sentences>{sentence}</sentences></Review></Reviews>"
     path, target = write(tmp_path, unlabelled), tmp_path / "x.jsonl"
-    done = call("convert", "semeval16", path, "-o", target, status=3)
-    assert f"{path}: no sample has a tuple: this is no gold" in done.output
-    assert not target.exists()
+    assert f"{path}: no sample has a tuple: this is no gold" in refused("semeval16", path)
     call("convert", "semeval16", path, "-o", target, "--as", "predictions")
     assert target.is_file()

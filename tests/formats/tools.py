@@ -6,7 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.files import read_lines
+from tests.files import read_json, read_lines
+
+from ..app.calling import call
 
 NAN = float("nan")
 
@@ -108,7 +110,7 @@ PROMPTFOO = {
 }
 
 
-DEEPEVAL = json.loads((FILES / "deepeval/latest_run_full.json").read_bytes())
+DEEPEVAL = read_json(FILES / "deepeval/latest_run_full.json")
 RAGAS = read_lines(FILES / "ragas/rows.jsonl")
 
 
@@ -131,6 +133,14 @@ def put(folder: Path, form: str, content: Any = None, name: str = "in.json") -> 
     )
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def refused(form: str, path: Path, *more: str | Path) -> str:
+    """What `convert` says of files that it refuses; nothing is written."""
+    target = path.with_name("refused.jsonl")
+    said = call("convert", form, path, *more, "-o", target, status=3).output
+    assert not target.exists()
+    return said
 
 
 def changed(content: Any, *path: Any, value: Any) -> Any:

@@ -17,6 +17,7 @@ from evaltools.core.errors import Problems, UsageError, WorkFailed
 from evaltools.llm import client as llm
 from evaltools.llm.client import Client, in_background
 from evaltools.llm.messages import Limits, Prices
+from tests.files import read_json
 from tests.model_server import Answer as Sent
 from tests.model_server import ModelServer, Seen, refuses, says
 
@@ -228,7 +229,7 @@ def test_a_cache_entry_of_another_shape_is_asked_anew(entry: str, tmp_path: Path
         assert answer.reply == Reply(label="x")
         assert len(server.seen) == 2
     assert [p.code for p in problems.kept] == ["reply-cache"]
-    assert json.loads(file.read_bytes()).keys() == json.loads(whole).keys()
+    assert read_json(file).keys() == json.loads(whole).keys()
 
 
 def test_a_429_makes_the_others_wait_as_long_as_it_says() -> None:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import matplotlib as mpl
 
 from evaltools.core.files import asset_dir
 from evaltools.report.figures import figure_style
+from tests.files import read_json
 
 
 def code_cells(notebook: str) -> list[tuple[str, bool]]:
     """(source, whether it holds the parameters) of every code cell."""
-    cells = json.loads((asset_dir("notebooks") / notebook).read_text(encoding="utf-8"))["cells"]
+    cells = read_json(asset_dir("notebooks") / notebook)["cells"]
     found = []
     for cell in cells:
         if cell["cell_type"] == "code":

@@ -47,11 +47,15 @@ def test_tables_of_cells_are_the_estimates_and_the_files(tmp_path: Path) -> None
     assert names["counts"]["accuracy"].sum() == (~units["summary_accuracy_measured"]).sum()
 
 
-def test_a_missing_risk_stands_beside_the_sentence_that_names_it(tmp_path: Path) -> None:
+def test_a_missing_risk_has_its_sentence_and_a_promise_stands_or_is_taken_back(
+    tmp_path: Path,
+) -> None:
     cases = [
         RIGHT,
         {"id": "a", "answer": "대기기간 90일이며 음주는 보상하지 않음"},
         {"id": "b", "answer": "골절 진단비 30만원", "summary_tags": ["deductible", "reduction"]},
+        {"id": "promise", "answer": "무조건 지급됩니다.", "summary_tags": []},
+        {"id": "denied", "answer": "무조건 지급되는 것은 아닙니다.", "summary_tags": []},
     ]
     names = cells_on(tmp_path, cases)
     missing = names["missing"].set_index(["case", "tag"])
@@ -59,16 +63,9 @@ def test_a_missing_risk_stands_beside_the_sentence_that_names_it(tmp_path: Path)
     assert missing.loc[("b", "deductible"), "source"] == sentence
     assert missing.loc[("b", "reduction"), "source"] == ""  # no context names one
     assert names["by_tag"]["deductible"] == pytest.approx(1 / 3)
-
-
-def test_promises_that_stand_and_that_are_taken_back(tmp_path: Path) -> None:
-    cases = [
-        {"id": "a", "answer": "무조건 지급됩니다."},
-        {"id": "b", "answer": "무조건 지급되는 것은 아닙니다."},
-    ]
-    promises = cells_on(tmp_path, cases)["promises"].set_index("case")
-    assert promises["phrase"].to_dict() == {"a": "counts", "b": "taken back"}
-    assert promises.loc["b", "reason"] == "denies that it is so"
+    promises = names["promises"].set_index("case")
+    assert promises["phrase"].to_dict() == {"promise": "counts", "denied": "taken back"}
+    assert promises.loc["denied", "reason"] == "denies that it is so"
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
 
 from evaltools.report import notebook as execute
 from evaltools.report.notebook import ReportJob
+from tests.app.small_report import write_cells
 
 PARAMETERS = "text = None\nitems = None\n"
 
@@ -22,14 +22,7 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.chdir(tmp_path)
 
     def make(*cells: str, name: str = "run", **parameters: Any) -> ReportJob:
-        first = nbformat.v4.new_code_cell(PARAMETERS, metadata={"tags": ["parameters"]})
-        nb = nbformat.v4.new_notebook(cells=[first, *map(nbformat.v4.new_code_cell, cells)])
-        nb.metadata["kernelspec"] = {
-            "name": "python3",
-            "display_name": "Python 3",
-            "language": "python",
-        }
-        nbformat.write(nb, tmp_path / "notebooks" / "n.ipynb")
+        write_cells(tmp_path / "notebooks" / "n.ipynb", PARAMETERS, *cells)
         return ReportJob(name, "n.ipynb", "Title", tmp_path / "reports" / name, parameters, {})
 
     return make

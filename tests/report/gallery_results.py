@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from evaltools.core.files import sha256, write_json
 from evaltools.core.manifest import Manifest
+from tests.files import read_json
 
 from .synthetic import HOSTILE
 
@@ -81,7 +81,7 @@ def result(
 def vouch(folder: Path, **changed: Any) -> None:
     """Let the manifest of a folder vouch for the files that stand in it, with these fields changed."""
     path = folder / "manifest.json"
-    content = json.loads(path.read_text(encoding="utf-8"))
+    content = read_json(path)
     files = {file.name: sha256(file) for file in folder.iterdir() if file != path}
     write_json(path, {**content, "files": files, **changed})
 

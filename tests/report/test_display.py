@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import seaborn as sns
 
 from evaltools.report.figures import figure_style
 from evaltools.report.tables import figure_png
+from tests.files import read_json
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 
@@ -28,7 +28,7 @@ def text_height(width: int) -> float:
 def test_text_of_stored_figures_is_read_on_a_phone() -> None:
     widths = []
     for path in NOTEBOOKS.glob("*.ipynb"):
-        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        for cell in read_json(path)["cells"]:
             abouts = (
                 output.get("metadata", {}).get("image/png") for output in cell.get("outputs", [])
             )

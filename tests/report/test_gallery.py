@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 
 from evaltools.core.errors import UsageError
 from evaltools.report.gallery import Card, build, collect
+from tests.files import read_json
 
 from .gallery_results import (
     FEW,
@@ -53,8 +53,6 @@ def card(out: Path, name: str) -> Card:
 
 
 def test_what_is_no_gallery_is_left_as_it_is(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="none: no such folder"):
-        build(tmp_path / "none")
     assert "There are no results yet." in build(tmp_path).read_text(encoding="utf-8")
     (tmp_path / "index.html").write_text("mine")
     with pytest.raises(UsageError, match="was not made by evaltools and is left as it is"):
@@ -66,7 +64,7 @@ def test_a_run_leads_with_a_metric_as_metrics_json_has_it(out: Path) -> None:
     found = card(out, "with_memory__seed1_proposed")
     assert found["report"] == "reports/with_memory__seed1_proposed/metric_report.html"
     assert card(out, "with_memory__seed2_proposed")["report"] == ""
-    stored = json.loads((out / "results" / found["name"] / "metrics.json").read_text())["metrics"]
+    stored = read_json(out / "results" / found["name"] / "metrics.json")["metrics"]
     lead = found["lead"]
     assert lead["metric"] == stored[0]["name"] == "tuple_f1_s1_refpol"
     assert lead["cells"]["value"] == f"{stored[0]['value']:.3f}"

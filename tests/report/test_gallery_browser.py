@@ -1,4 +1,4 @@
-"""The gallery in a real Chromium: finding, comparing and reading results by mouse, keyboard and link."""
+"""The gallery in a real Chromium: results are found and read by mouse, keyboard and link; and axe-core on all pages."""
 
 from __future__ import annotations
 
@@ -91,3 +91,16 @@ def test_the_gallery_speaks_korean_and_axe_finds_nothing(
     assert page.locator("h1").inner_text() == "결과"
     page.locator("summary").first.click()
     assert findings(page) == []
+
+
+def test_axe_finds_nothing_serious_on_the_reports_of_the_examples(browser: Any, demo: Path) -> None:
+    pages = sorted(demo.glob("reports/*/metric_report.html"))
+    serious = []
+    for file in pages:
+        # the page's own policy forbids any script but its own, axe's too
+        page = browser.new_page(viewport={"width": 400, "height": 900}, bypass_csp=True)
+        page.goto(file.as_uri())
+        found = [f for f in findings(page) if f.startswith(("serious", "critical"))]
+        serious += [f"{file.parent.name}: {f}" for f in found]
+        page.close()
+    assert len(pages) == 4 and serious == []

@@ -20,7 +20,7 @@ import evaltools as et
 from evaltools.core.errors import WorkFailed
 from evaltools.report.notebook import HTML, NOTEBOOK, OPTION, is_current, run
 from tests.app.calling import written
-from tests.files import contents
+from tests.files import contents, read_json, write_lines
 
 HOSTILE = (
     'x"; import os; os.mkdir("pwned") #',
@@ -157,10 +157,10 @@ def test_no_file_elsewhere_goes_with_a_report(job: Any, tmp_path: Path) -> None:
     mine = tmp_path / "mine.txt"
     mine.write_text("mine")
     (made.folder / "figures").mkdir()
-    nb = json.loads((made.folder / NOTEBOOK).read_text(encoding="utf-8"))
+    nb = read_json(made.folder / NOTEBOOK)
     for name in ("../../mine.txt", str(mine), "figures/../../../mine.txt"):
         nb["metadata"]["evaltools"]["files"][name] = hashlib.sha256(b"mine").hexdigest()
-    (made.folder / NOTEBOOK).write_text(json.dumps(nb), encoding="utf-8")
+    write_lines(made.folder / NOTEBOOK, [nb])
     run(made)
     assert mine.read_text() == "mine"
 

@@ -169,13 +169,6 @@ def test_frames_without_rows_say_that_there_is_nothing() -> None:
     assert words(table(pd.DataFrame(columns=["a"]), "Rows").html) == "Rows: none"
 
 
-def test_tables_of_groups_metrics_and_all(run: et.Run) -> None:
-    assert "Fix rate (ref-pol)" in words(run.table("fix_rate_refpol").html)
-    assert all(run.title(name) in words(run.table().html) for name in run.headline)
-    with pytest.raises(et.UsageError, match="no metric 'nosuch'"):
-        run.table("nosuch")
-
-
 def test_memfin_marks_the_words_that_made_a_turn_fail() -> None:
     run = et.evaluate("memfin", "example:memfin/plain_llm", resampling=FAST)
     assert (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from evaltools.core.files import find_runs
 from evaltools.report import study_sentences
 from evaltools.report.make_study import group
 from tests.app.calling import renamed
+from tests.files import read_json
 
 FAST = et.Resampling(n_resamples=200)
 RUNS = [f"example:cr/{c}_memory__seed{s}_proposed" for c in ("no", "with") for s in (1, 2, 3)]
@@ -62,7 +62,7 @@ def test_files_and_columns(study: et.Study, tmp_path: Path) -> None:
     ]  # fmt: skip
     primary = comparison.loc[comparison["primary"], "metric"].tolist()
     assert primary[:2] == ["tuple_f1_s2_refpol", "tuple_f1_s2"]  # an alias inherits
-    assert json.loads((folder / "manifest.json").read_text())["runs"] == [
+    assert read_json(folder / "manifest.json")["runs"] == [
         f"no_memory__seed{s}_proposed" for s in (1, 2, 3)
     ]
     one = tmp_path / "one"

@@ -63,23 +63,6 @@ def test_a_hopeless_condition_changes_nobody_elses_verdict_or_rank(
     )
 
 
-def test_names_and_order_change_nothing() -> None:
-    runs = frames(SHIFTS, 1)
-    before = study(runs)
-    new_name = {"base": "w", "near": "z", "better": "x", "best": "y"}
-    renamed = study({new_name[c]: frame for c, frame in reversed(runs.items())}, baseline="w")
-    old_name = {new: old for old, new in new_name.items()}
-    numbers = ["delta", "ci_low", "ci_high", "p_value", "p_adjusted", "verdict", "n_units"]
-    after = renamed.frame.assign(candidate=renamed.frame["candidate"].map(old_name))
-    after = after.set_index("candidate").loc[before.candidates, numbers]
-    expected = before.frame.set_index("candidate")[numbers]
-    pd.testing.assert_frame_equal(after, expected, rtol=1e-12)
-    ranks = renamed.rank()
-    pd.testing.assert_frame_equal(
-        ranks.assign(condition=ranks["condition"].map(old_name)), before.rank(), rtol=1e-12
-    )
-
-
 def test_the_best_is_named_alone_only_where_no_other_may_be_it() -> None:
     clear = study(frames({"base": 0.0, "near": 0.0, "best": 0.4}, 1))
     assert ranking(clear)[0] == "Best of 3 conditions on “judge”: best."

@@ -236,10 +236,3 @@ def test_bad_values_are_named_by_row_and_column(case: str) -> None:
     ):
         with pytest.raises(ValueError, match=message):
             call()
-
-
-def test_a_row_of_nothing_counts_nothing_whatever_its_numerator() -> None:
-    """25 rows of 5 of 5; five more without a denominator."""
-    rows = pd.DataFrame({"id": range(30), "score": 5.0, "n": [1.0] * 25 + [0.0] * 5})
-    metric = Metric(name="m", numerator="score", denominator="n", better="higher", bounds=(0, 5))
-    assert estimate(rows, [metric], "id", R).loc[0, ["value", "n_units"]].tolist() == [5.0, 25]

@@ -73,20 +73,6 @@ def test_max_t_of_copies_is_one_test_and_of_others_no_more_than_holm() -> None:
     assert 2.0 < np.nanmax(critical) < np.sqrt(12)
 
 
-def test_a_hopeless_condition_changes_neither_p_nor_interval_of_another() -> None:
-    a = np.zeros(40)
-    b = 0.36 + np.tile([-1.25, -0.625, 0.625, 1.25], 10)
-    hopeless = -5 + np.tile([-1.0, 1.0, -0.3, 0.3], 10)
-    sides = [{"": frame(a)}, {"": frame(b)}, {"": frame(hopeless)}]
-    columns = ["p_adjusted", "ci_low", "ci_high", "verdict"]
-    alone, beside = (
-        compare_all(labelled([FREE], *shown), R, primary="score").loc[:0, columns]
-        for shown in (sides[:2], sides)
-    )
-    pd.testing.assert_frame_equal(alone, beside)
-    assert alone["verdict"].tolist() == ["better"]
-
-
 def test_ranks_hold_what_is_shown() -> None:
     rng = np.random.default_rng(3)
     base = rng.uniform(0.2, 0.5, 60)

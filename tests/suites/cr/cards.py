@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -11,7 +10,7 @@ from evaltools.core.errors import Problems
 from evaltools.suites.cr.schema import TupleRow
 from evaltools.suites.cr.score import write_scorecards
 from evaltools.suites.cr.tuples import EvalTuple, read_tuple
-from tests.files import write_lines
+from tests.files import read_json, write_lines
 
 
 def t(ref: str = "", term: str = "", polarity: str = "positive") -> EvalTuple:
@@ -59,4 +58,4 @@ def scorecard(made: dict, *tuples: dict[str, Any]) -> dict[str, Any]:
     with TemporaryDirectory() as folder:
         inside = run(Path(folder), [made], [gold(made["meta"]["text_id"], *tuples)])
         write_scorecards(inside, inside / "gold.jsonl", inside / "cards.jsonl", Problems())
-        return json.loads((inside / "cards.jsonl").read_text(encoding="utf-8"))
+        return read_json(inside / "cards.jsonl")

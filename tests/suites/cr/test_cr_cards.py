@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +33,9 @@ def cell(rows: list[Row], column: str) -> list[str]:
 
 
 @pytest.mark.parametrize("options", [{}, {"protocol": "cr_v1"}, {"match": "reference"}])
-@pytest.mark.parametrize("key", KEYS)
-def test_marks_of_the_samples_are_the_scores(options: dict[str, str], key: Key) -> None:
+def test_marks_of_the_samples_are_the_scores(options: dict[str, str]) -> None:
     r = et.evaluate("cr", EXAMPLE, resampling=QUICK, **options)
-    for u in r.units[r.units["has_gold"]].to_dict("records"):
+    for u, key in product(r.units[r.units["has_gold"]].to_dict("records"), KEYS):
         card = sample_cards.card(u, key=key, policy=r.options.match_policy)
         marks = [line.mark for row in card["rows"] for line in row.cells.get("final", ())]
         right = u[f"outcome_{key}"] in ("fix", "keep")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import evaltools as et
 from evaltools.formats.convert import convert
 from evaltools.report.run import Run
 from tests.app.calling import call
+from tests.files import read_json
 
 from .cards import gold, output, run, tup
 
@@ -36,7 +36,7 @@ OF_REVIEW = (
 )
 
 
-def test_nothing_of_a_review_is_measured(tmp_path: Path) -> None:
+def test_nothing_of_a_review_is_measured_and_the_page_leads_with_what_is(tmp_path: Path) -> None:
     found = scored(tmp_path, f"t####[{A}, {B}]\n" * 12, f"t####[{A}]\n" * 12)
     of_review = found.frame[found.frame["name"].str.contains(OF_REVIEW)]
     assert len(of_review) > 35 and of_review["value"].dropna().tolist() == [
@@ -48,10 +48,6 @@ def test_nothing_of_a_review_is_measured(tmp_path: Path) -> None:
     assert found.value("final_aspect_out_of_text_rate") == 1.0
     assert not found.units["stage1"].map(list).any()
     assert found.units["outcome_refpol"].isna().all() and found.units["change_type"].isna().all()
-
-
-def test_the_page_leads_with_what_is_measured(tmp_path: Path) -> None:
-    found = scored(tmp_path, f"t####[{A}, {B}]\n" * 12, f"t####[{A}]\n" * 12)
     assert found.primary == "tuple_f1_s2_refpol"
     assert found.headline == (
         "tuple_f1_s2_refpol",
@@ -82,7 +78,7 @@ def test_a_run_of_the_protocol_keeps_its_fallback(tmp_path: Path) -> None:
 def test_scorecards_of_predictions_say_nothing_of_a_change(tmp_path: Path) -> None:
     scored(tmp_path, f"t####[{A}]\n", f"t####[{A}]\n")
     call("scorecards", tmp_path, "--gold", tmp_path / "gold.jsonl", "-o", tmp_path / "cards.jsonl")
-    card = json.loads((tmp_path / "cards.jsonl").read_text(encoding="utf-8"))
+    card = read_json(tmp_path / "cards.jsonl")
     assert set(card["stage_delta"].values()) == {None}
     again = et.evaluate("cr", tmp_path / "cards.jsonl", name="again", resampling=FEW)
     assert pd.isna(again.value("fix_rate_refpol")) and again.value("tuple_f1_s2_refpol") == 1.0

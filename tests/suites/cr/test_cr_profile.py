@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +37,7 @@ def folder(path: Path, rows: list[dict[str, Any]], override: dict[str, Any] | No
     write_lines(path / "outputs.jsonl", rows)
     if override is not None:
         name = "override_gate_debug_summary.json"
-        (path / name).write_text(json.dumps(override), encoding="utf-8")
+        write_lines(path / name, [override])
     return path
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 
 from evaltools import Resampling, Run, evaluate
 from evaltools.suites.memfin.measures import counters
+from tests.files import read_json
 from tests.suites.memfin.memfin_traces import dialog, turn, write
 
 QUICK = Resampling(n_resamples=200)
@@ -27,7 +27,7 @@ def values(result: Run, *names: str) -> list[float]:
 
 def summary(result: Run, folder: Path) -> dict[str, Any]:
     result.suite.artifacts(result, folder)
-    return json.loads((folder / "metrics_summary.json").read_text(encoding="utf-8"))["metrics"]
+    return read_json(folder / "metrics_summary.json")["metrics"]
 
 
 def test_m1(tmp_path: Path) -> None:

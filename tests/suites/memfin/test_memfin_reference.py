@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from evaltools import evaluate
-from tests.files import read_lines
+from tests.files import read_json, read_lines
 
 pytestmark = pytest.mark.reference
 
@@ -31,8 +30,8 @@ def run(
 
 
 def test_summary(run: dict[str, Any]) -> None:
-    stored = json.loads((run["stored"] / "metrics_summary.json").read_text(encoding="utf-8"))
-    ours = json.loads((run["ours"] / "metrics_summary.json").read_text(encoding="utf-8"))
+    stored = read_json(run["stored"] / "metrics_summary.json")
+    ours = read_json(run["ours"] / "metrics_summary.json")
     assert run["result"].manifest.problems == []
     assert ours["counters"] == stored["counters"]
     assert ours["run_id"] == stored["run_id"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -12,18 +11,18 @@ import pytest
 from openpyxl import Workbook
 
 import evaltools as et
-from evaltools.core.errors import InputError, Problems
+from evaltools.core.errors import Problems
 from evaltools.core.records import File
 from evaltools.suites.summary.read import read_cases
-from evaltools.suites.summary.rules import load_rules
 from tests.app.calling import call
+from tests.files import write_lines
 
 PAGE = Path(__file__).parents[3] / "docs/summaries.md"
 
 
 def written(path: Path, content: dict[str, Any]) -> Path:
     first = {"schema_version": 1, "name": "own", "version": "1"}
-    path.write_text(json.dumps({**first, **content}, ensure_ascii=False, indent=1), "utf-8")
+    write_lines(path, [{**first, **content}])
     return path
 
 
@@ -57,26 +56,6 @@ def test_the_example_of_the_page_does_what_the_page_says(acme: Path, tmp_path: P
     assert units["summary_risk_coverage_state"].tolist() == ["ok", "ok", "fail"]
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ({"extends": "ko-insuranc"}, "expected one of ko-insurance, seed"),
-        ({"extends": "ko-insurance", "name": "ko-insurance"}, "give another"),
-        ({"extends": "ko-insurance", "base": "seed"}, "base: Extra inputs"),
-        (
-            {"extends": "seed", "tags": {"exclusion": {"aliases": ["limit"]}}},
-            "limit is a tag itself",
-        ),
-        ({"extends": "seed", "required": {"암": ["한됴"]}}, "required.암: no tag '한됴'"),
-    ],
-)
-def test_a_file_that_cannot_be_meant_is_refused(
-    content: dict[str, Any], message: str, tmp_path: Path
-) -> None:
-    with pytest.raises(InputError, match=re.escape(message)):
-        load_rules(written(tmp_path / "own.json", content))
-
-
 def test_korean_tags_are_read_in_every_file_and_from_python() -> None:
     scores = et.summary.score("한도 5천만원", ["한도 5천만원"], "한도 | 면책 기간, 자기부담금")
     coverage = scores["summary_risk_coverage"].evidence
@@ -104,7 +83,7 @@ def test_a_product_is_known_whatever_its_blanks_and_another_is_a_warning(tmp_pat
         {"id": "2", "answer": "안내", "contexts": ["안내"], "metadata": {"product": "암보함"}},
     ]
     path = tmp_path / "cases.json"
-    path.write_text(json.dumps(cases), "utf-8")
+    write_lines(path, [cases])
     told = call("score", "summary", path, "--rules", rules, "--out", tmp_path).output
     assert told.count("[unknown-product]") == 1
     assert "'암보함'; did you mean 암보험?" in told

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from evaltools.llm.messages import Call
 from evaltools.suites.summary import judge
 from evaltools.suites.summary.cards import why
 from evaltools.suites.summary.judge import Question, Reply
+from tests.files import read_json, write_lines
 
 
 def answering(
@@ -96,7 +96,7 @@ def contested_case(tmp_path: Path) -> Path:
         "summary_tags": ["limit"],
     }
     path = tmp_path / "cases.jsonl"
-    path.write_text(json.dumps(case), encoding="utf-8")
+    write_lines(path, [case])
     return path
 
 
@@ -113,7 +113,7 @@ def test_a_confident_judge_settles_what_the_rules_cannot(
     assert run.units["summary_accuracy_state"].tolist() == ["ok"]
     text = why(run.units.iloc[0], "summary_accuracy")
     assert text.startswith("the judge says 0.95 (왜) and decides; the rules say 0.50")
-    manifest = json.loads((tmp_path / "results/cases/manifest.json").read_text(encoding="utf-8"))
+    manifest = read_json(tmp_path / "results/cases/manifest.json")
     assert manifest["answered_by"] == {"judge-2026": 2}
     assert manifest["policy"]["judge_prompt_versions"]["summary_accuracy"] == "3"
 
@@ -133,7 +133,7 @@ def test_what_the_rules_did_not_measure_is_never_blended(
     answering(monkeypatch, lambda _: replies(score=1.0, confidence=confidence))
     file = tmp_path / "cases.jsonl"
     row = {"id": "1", "answer": "회신을 안내함", "contexts": ["보험료 5만원 납입 안내"]}
-    file.write_text(json.dumps(row), "utf-8")
+    write_lines(file, [row])
     run = evaluate("summary", file, judge="hybrid", judge_model="m", n_resamples=100)
     case = run.units.iloc[0]
     found = [case[f"summary_accuracy{end}"] for end in ("", "_measured", "_state")]
@@ -143,7 +143,7 @@ def test_what_the_rules_did_not_measure_is_never_blended(
 
 def test_a_judge_that_cannot_be_reached_is_a_check(tmp_path: Path) -> None:
     file = tmp_path / "cases.jsonl"
-    file.write_text(json.dumps({"id": "1", "answer": "회신 안내", "contexts": ["안내"]}), "utf-8")
+    write_lines(file, [{"id": "1", "answer": "회신 안내", "contexts": ["안내"]}])
     address = "http://127.0.0.1:9/v1"  # nothing listens there
     run = evaluate("summary", file, judge="hybrid", judge_model="m", judge_base_url=address)
     (check,) = [check for check in run.checks if check.code == "not-judged"]

@@ -18,6 +18,7 @@ from evaltools.suites.summary.rules import (
     read_rules,
 )
 from evaltools.suites.summary.scoring import score_case
+from tests.files import read_json, write_lines
 
 
 def write(tmp_path: Path, **changes: Any) -> Path:
@@ -29,7 +30,7 @@ def write(tmp_path: Path, **changes: Any) -> Path:
         "extends": "ko-insurance",
         **changes,
     }
-    path.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
+    write_lines(path, [content])
     return path
 
 
@@ -69,9 +70,7 @@ def test_seed_finds_plain_text(metric: str, answer: str, tags: list[str], expect
 def test_the_hash_covers_content_not_layout(tmp_path: Path) -> None:
     first = load_rules(write(tmp_path))
     path = write(tmp_path, description="words for a reader")
-    path.write_text(
-        json.dumps(json.loads(path.read_text(encoding="utf-8")), indent=7), encoding="utf-8"
-    )
+    path.write_text(json.dumps(read_json(path), indent=7), encoding="utf-8")
     assert load_rules(path).identity == first.identity
     assert load_rules(write(tmp_path, fold=False)).identity != first.identity
 
@@ -81,6 +80,11 @@ def test_the_hash_covers_content_not_layout(tmp_path: Path) -> None:
     [
         ({"thresholds": {"summary_acuracy": 0.9}}, "thresholds: expected one for each of summary_"),
         ({"fold": "yes"}, "fold: expected a valid boolean"),
+        ({"extends": "ko-insuranc"}, "expected one of ko-insurance, seed"),
+        ({"name": "ko-insurance"}, "give another"),
+        ({"base": "seed"}, "base: Extra inputs"),
+        ({"tags": {"exclusion": {"aliases": ["limit"]}}}, "limit is a tag itself"),
+        ({"required": {"암": ["한됴"]}}, "required.암: no tag '한됴'"),
         ({"name": "Ä"}, "name: String should match pattern"),
         (
             {"tags": {"Limit!": {"phrases": []}}},

@@ -11,7 +11,7 @@ import pytest
 
 import evaltools as et
 from tests.app.calling import call
-from tests.files import write_lines
+from tests.files import read_json, write_lines
 from tests.suites.checks import found
 
 CONTEXT = "보험금은 500만원이며 면책 기간은 90일입니다."
@@ -129,7 +129,7 @@ def test_the_verdicts_stand_in_metrics_json_and_the_terminal_with_what_they_rest
     path = tmp_path / "two.jsonl"
     write_lines(path, lines)
     said = call("score", "summary", path, "-o", tmp_path, "--n-resamples", "100").stdout
-    stored = json.loads((tmp_path / "results/two/metrics.json").read_text(encoding="utf-8"))
+    stored = read_json(tmp_path / "results/two/metrics.json")
     cases, first, *rest = stored["verdicts"]
     assert (cases["metric"], cases["verdict"]) == ("state", "fail")
     assert "1 of 2 summaries must not ship: 0 more to look at, 1 ok" in said

@@ -17,8 +17,8 @@ from click.testing import CliRunner
 from evaltools.core.errors import UsageError
 from evaltools.report.evaluate import evaluate
 from evaltools.suites.cr.commands import COMMANDS
-from evaltools.suites.cr.inference.protocol import Conflict, Vote, arbitrate
 from tests.app.calling import call
+from tests.files import write_lines
 from tests.model_server import Answer, ModelServer, Seen, refuses, says
 
 from .runs import TEXTS, data_of, rows, sensible, stage_of, timeless, whole, work, write
@@ -70,28 +70,15 @@ def test_invariants_of_every_row(tmp_path: Path) -> None:
                 assert t["aspect_term"] in text
                 if t["span"]:
                     assert text[t["span"]["start"] : t["span"]["end"]] == t["aspect_term"]
-            ballots: dict[str, list[Vote]] = {}
-            for a in flags["review_actions"]:
-                for target in a["target_tuple_ids"]:
-                    ballots.setdefault(target, []).append(Vote(**a))
-            kinds = [
-                Conflict(c["conflict_type"], "", "", tuple(c["tuple_ids"]))
-                for c in flags["conflict_flags"]
-            ]
-            replayed = {name: d.action_type for name, d in arbitrate(ballots, kinds).items()}
-            assert replayed == {i: a["action_type"] for i, a in arbiter.items()}
             costs += sum(e["call"]["cost"] for e in row["process_trace"])
     assert costs == pytest.approx(len(server.seen) * (900 * 1.0 + 20 * 2.0) / 1e6)
-    gold = {t for _, _, g in TEXTS for t in g}
-    asked = [data_of(s) for s in server.seen]
-    assert gold
-    assert all("gold" not in json.dumps(d) for d in asked)
+    assert not any("gold" in json.dumps(data_of(s)) for s in server.seen)
 
 
 def test_conditions_of_a_seed_share_stage_1_and_a_finished_config_sends_nothing(
     tmp_path: Path,
 ) -> None:
-    (tmp_path / "episodes.jsonl").write_text(json.dumps(EPISODE) + "\n", encoding="utf-8")
+    write_lines(tmp_path / "episodes.jsonl", [EPISODE])
     memory = {"file": "episodes.jsonl"}
     with ModelServer(sensible) as server:
         config = write(tmp_path, server.url, conditions=["m0", "m1"], seeds=[1, 2], memory=memory)
