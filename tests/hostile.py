@@ -80,9 +80,9 @@ def conflict_review(folder: Path, name: str) -> Path:
 
 
 def dialogues(folder: Path, system: str) -> Path:
-    """The bundled trace of a system, each dialogue twice, with another text in all fields each time."""
+    """The bundled trace of a system, each dialogue three times, with another text in all fields each time."""
     records = []
-    for i, row in enumerate(read_lines(example(f"memfin/{system}") / "dialog_trace.jsonl") * 2):
+    for i, row in enumerate(read_lines(example(f"memfin/{system}") / "dialog_trace.jsonl") * 3):
         text = TEXTS[i % len(TEXTS)]
         bad = poisoned(row, text)
         bad["dialog_id"] = f"{text} {i}"
