@@ -94,7 +94,7 @@ _PAID = re.compile(
 )
 _POSSIBLE = re.compile(
     r"(?:(?P<denied>불가(?!피)|수 ?[는가도]? ?없|(?<![가-힣])안 ?[되돼됩됨된]|[되하]지 ?[는도]? ?[않못])"
-    r"|(?P<paid>가능(?!성|한지|할지)|수 ?[는가도]? ?있))[가-힣]{0,6}(?: (?:안내|설명|고지|말씀)[가-힣]*)?\s*$"
+    r"|(?P<paid>가능(?!성|한지|할지)|수 ?[는가도]? ?있)|(?P<present>[이가은는도] ?있)(?=[음습다어으]))[가-힣]{0,6}(?: (?:안내|설명|고지|말씀)[가-힣]*)?\s*$"
 )
 """What closes a clause says whether a thing can be: 해지 불가; but 안 되어 공탁한 경우 is a condition."""
 
@@ -108,7 +108,7 @@ _ABSENT = re.compile(
 
 _CONDITION = re.compile(
     r"공제(?:금|액)?[^.;\n]{0,14}(?:제외|빼|뺀)"
-    r"|(?:되어|하여|받아|돼|해)도\s|[가-힣]{0,4}지 ?(?:않|못|아니)[가-힣]{0,3}(?:면| (?:경우|때|날|것이면))"
+    r"|(?:되어|하여|받아|돼|해)도\s|[가-힣]{0,4}지 ?(?:않|못|아니)[가-힣]{0,3}(?:면| (?:경우|때|날|것이면))|없[가-힣]{1,2} 경우"
 )
 """It says when something holds, not that it is paid: 면제되어도 보험료는 내야 함, 치료받지 않은 경우 보장."""
 
@@ -310,7 +310,7 @@ def _claimed(clause: str) -> frozenset[str]:
     """The polarity of a clause: that something is paid, there or possible, or not."""
     if said := closing(clause):
         return frozenset({said})
-    if _ABSENT.search(clause):
+    if _ABSENT.search(_CONDITION.sub(" ", clause)):
         return frozenset({DENIED, ABSENT})
     side = payment(clause.replace("면제", "보상") + " ")  # a benefit as a payment is
     says = {side} if side else set()
