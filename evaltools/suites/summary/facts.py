@@ -94,9 +94,11 @@ _PAID = re.compile(
 )
 _POSSIBLE = re.compile(
     r"(?:(?P<denied>불가(?!피)|수 ?[는가도]? ?없|(?<![가-힣])안 ?[되돼됩됨된]|[되하]지 ?[는도]? ?[않못])"
-    r"|(?P<paid>가능(?!성|한지|할지)|수 ?[는가도]? ?있)|(?P<present>(?:[이가은는도] ?|(?<![고어아여져해돼와]) )있)(?=[음습다어으]))[가-힣]{0,6}(?: (?:안내|설명|고지|말씀)[가-힣]*)?\s*$"
+    r"|(?P<paid>가능(?!성|한지|할지)|수 ?[는가도]? ?있)"
+    r"|(?P<present>(?:[이가은는도] ?|(?<![고어아여져해돼와]) )있)(?=[음습다어으]))"
+    r"[가-힣]{0,6}(?: (?:안내|설명|고지|말씀)[가-힣]*)?\s*$"
 )
-"""What closes a clause says whether a thing can be: 해지 불가; but 안 되어 공탁한 경우 is a condition."""
+"""What closes a clause says whether a thing is, or can be: 해지 불가; but 안 되어 공탁한 경우 is a condition."""
 
 _ONLY_IF = re.compile(r"야만?\s|[에때]만\s")
 _ABSENT = re.compile(
@@ -108,12 +110,14 @@ _ABSENT = re.compile(
 
 _CONDITION = re.compile(
     r"공제(?:금|액)?[^.;\n]{0,14}(?:제외|빼|뺀)"
-    r"|(?:되어|하여|받아|돼|해)도\s|[가-힣]{0,4}지 ?(?:않|못|아니)[가-힣]{0,3}(?:면| (?:경우|때|날|것이면))|없[가-힣]{1,2} 경우"
+    r"|(?:되어|하여|받아|돼|해)도\s|[가-힣]{0,4}지 ?(?:않|못|아니)[가-힣]{0,3}(?:면| (?:경우|때|날|것이면))"
+    r"|없[가-힣]{1,2} 경우"
 )
 """It says when something holds, not that it is paid: 면제되어도 보험료는 내야 함, 치료받지 않은 경우 보장."""
 
 CLAIM_WORDS = re.compile(
-    rf"(?:{_PAY}|부지급|미지급|미보장|부담보|무효|기간|면책(?!금|기간)|면제|제외|대상|가능|불가|않|없|나오|나가|받|빠)[가-힣]*|(?<![가-힣])(?:[되돼됩됨된있][가-힣]*|[후뒤]에[는도]?(?![가-힣]))"
+    rf"(?:{_PAY}|부지급|미지급|미보장|부담보|무효|기간|면책(?!금|기간)|면제|제외|대상|가능|불가|않|없|나오|나가|받|빠)[가-힣]*"
+    r"|(?<![가-힣])(?:[되돼됩됨된있][가-힣]*|[후뒤]에[는도]?(?![가-힣]))"
 )
 """Words that say of a thing that it is paid, or not."""
 
@@ -320,7 +324,7 @@ def _claimed(clause: str) -> frozenset[str]:
 
 
 def closing(clause: str) -> str | None:
-    """PAID or DENIED, as the end of a clause says that a thing can be, or not.
+    """PAID, DENIED or PRESENT, as the end of a clause says that a thing can be, cannot, or is there.
 
     >>> closing("중도 해지 불가"), closing("중도 해지 가능"), closing("서류가 있어야 해지 가능")
     ('denied', 'paid', None)
