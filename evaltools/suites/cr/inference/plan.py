@@ -173,7 +173,15 @@ def _runs(config: Config, content: Mapping[str, Any]) -> list[PlannedRun]:
                 **content,
             }
             name = f"{run_id}__seed{seed}_proposed"
-            runs.append(PlannedRun(condition, seed, answers, policy_hash(identity), name))
+            runs.append(
+                PlannedRun(
+                    condition,
+                    seed,
+                    answers,
+                    policy_hash(identity),
+                    name,
+                )
+            )
     return runs
 
 

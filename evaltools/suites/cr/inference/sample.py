@@ -63,7 +63,12 @@ class SampleRun:
         is_single = self.run.condition == "s0"
         replies = await self._ask(SINGLE if is_single else LENSES)
         text = self.text.text
-        self.candidates = protocol.merge(replies, text, self.plan.refs, self.refused)
+        self.candidates = protocol.merge(
+            replies,
+            text,
+            self.plan.refs,
+            self.refused,
+        )
         self.conflicts = [] if is_single else protocol.conflicts(self.candidates)
         if not self.conflicts:
             return
@@ -85,7 +90,12 @@ class SampleRun:
     ) -> dict[str, list[Vote]]:
         """Candidate -> the votes of these stages on it; `shown`: conflicts and memory."""
         replies = await self._ask(stages, self.candidates, *shown)
-        return protocol.votes(replies, self.candidates, self.conflicts, self.refused)
+        return protocol.votes(
+            replies,
+            self.candidates,
+            self.conflicts,
+            self.refused,
+        )
 
     async def _ask(
         self,
@@ -95,7 +105,12 @@ class SampleRun:
         """Who was asked -> the reply; nothing where a stage of the sample has failed."""
         calls = []
         for stage in stages:
-            request = self.plan.request(stage, self.run.seed, self.text.text, *shown)
+            request = self.plan.request(
+                stage,
+                self.run.seed,
+                self.text.text,
+                *shown,
+            )
             calls.append(self.client.ask(request, reply_of(stage)))
         answers = await asyncio.gather(*calls)
         self.stages += zip(stages, answers)
