@@ -26,6 +26,7 @@ from ..report.make_study import study
 from ..report.notebook import HTML, ReportJob, is_current, parameters_of, prepare
 from ..report.notebook import run as make_report
 from ..report.study import Study
+from ..report.study_sentences import whole_sentence
 from .options import suite_languages
 from .show import show_run, show_study
 
@@ -400,7 +401,7 @@ def _plan_report(
     batch.reports[title] = ReportJob(
         name=safe_name(title),
         notebook=notebook,
-        title=f"{say(batch.suite.title)}: {title}",
+        title=whole_sentence(say(batch.suite.title), title),
         folder=batch.options["out"] / "reports" / title,
         parameters=to_jsonable_python(parameters),
         results={str(one.folder): result_hash(one.folder) for one in runs},

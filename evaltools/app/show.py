@@ -76,7 +76,9 @@ def _show_table(
         }
         rows = shown.frame if everything else shown.differences_of(*shown.headline)
     texts = text_table(rows, {"title": "metric", **heads, "verdict": "verdict", "metric": "id"})
+    ids = texts[["id", "metric"]].drop_duplicates()
     if shown.candidates:
+        texts["verdict"] += [f" ({short})" if short else "" for short in rows["short"]]
         if len(shown.candidates) > 1:
             texts["metric"] = rows["candidate"] + ": " + texts["metric"]
         is_blocked = texts["id"].isin(shown.blocked)
@@ -84,14 +86,16 @@ def _show_table(
         texts.loc[is_blocked, "verdict"] = "blocked"
     elif verdicts is not None:
         texts["verdict"] = texts["id"].map(verdicts.set_index("metric")["verdict"])
-    show_frame(texts.fillna(""), verbose or everything)
+    show_frame(texts.drop(columns="id").fillna(""), verbose or everything)
+    for short in dict.fromkeys(filter(None, rows.get("short", ()))):
+        paragraph(f"tied ({short}): {study_sentences.SHORTFALLS[short]}")
+    if verbose or everything:
+        echo()
+        show_frame(ids)
 
 
 def show_frame(frame: pd.DataFrame, verbose: bool = True) -> None:
-    """Print a frame, its numbers rounded, without empty columns: all of it, with metrics by `id`, or its first rows."""
-    if "id" in frame:
-        ids = frame.pop("id")
-        frame = frame.assign(metric=ids) if verbose else frame
+    """Print a frame, its numbers rounded, without empty columns: all of it, or its first rows."""
     cells = frame.convert_dtypes().astype(object).map(_text)
     cells = cells.loc[:, (cells != "").any()]
     n_shown = table(list(cells), cells.to_numpy().tolist(), 10**9 if verbose else MOST_LINES)

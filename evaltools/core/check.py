@@ -98,7 +98,8 @@ def worst_first(checks: Iterable[Check]) -> list[Check]:
 def checks_of_runs(runs: Sequence[Sequence[Check]]) -> list[Check]:
     """The checks of several runs, one a code: counts are added, metrics that any blocks are blocked.
 
-    The sentence is that of the run where it is worst; behind it stands in how many of the runs it holds.
+    The sentence is that of the run where it is worst; behind it stands in how many of the runs it holds, and that its
+    numbers are those of the worst where others differ.
     """
     by_code: dict[str, list[Check]] = {}
     for check in chain(*runs):
@@ -110,6 +111,8 @@ def checks_of_runs(runs: Sequence[Sequence[Check]]) -> list[Check]:
         )
         if len(runs) > 1:
             text = "{message} (in {runs} of {total} runs)"
+            if any(check.message != worst.message for check in checks):
+                text = "{message} (in {runs} of {total} runs; numbers of the worst)"
             message = say(
                 text,
                 message=worst.message,

@@ -202,9 +202,10 @@ class Suite:
         options: Any,
         blocked: frozenset[str],
     ) -> tuple[str, ...]:
-        """The headline without the metrics that checks block."""
-        names = self.headline(options, blocked)
-        return tuple(name for name in names if name not in blocked)
+        """The headline without the metrics that checks block, the suite's primary metric first."""
+        names = [name for name in self.headline(options, blocked) if name not in blocked]
+        leading = self.primary(options, blocked) if self.primary else ""
+        return tuple(sorted(names, key=lambda name: name != leading))
 
     def primary_name(
         self,
@@ -212,12 +213,7 @@ class Suite:
         blocked: frozenset[str],
     ) -> str:
         """The metric that the verdict is about: the suite's primary one, else the first of the headline; "" for none."""
-        headline = self.headline_names(options, blocked)
-        if self.primary is not None:
-            name = self.primary(options, blocked)
-            if name in headline:
-                return name
-        return headline[0] if headline else ""
+        return next(iter(self.headline_names(options, blocked)), "")
 
 
 def decoded(

@@ -58,7 +58,6 @@ def metric_table(shown: Result, *names: str) -> HtmlTable:
         text = "Difference from {baseline} (shared samples)"
         caption = say(text, baseline=shown.baseline)
     rows = [_strip(shown, row, is_whole) for row in frame.to_dict("records")]
-    rows.sort(key=lambda row: not row["primary"])
     groups = list(dict.fromkeys(row["group"] for row in rows))
     rows = with_axes(rows, shown.metrics, differences=bool(shown.candidates))
     rows.sort(key=lambda row: groups.index(row["group"]))

@@ -69,6 +69,8 @@ def table(shown: Result) -> pd.DataFrame:
             cells["candidate"] = Strong(cells["candidate"])
         elif row["verdict"] == "not measured":
             cells["interval"] = "not measured"
+        elif row["short"]:
+            cells["p"] += "‡"
         rows.append(cells)
     # counts have no direction and so no difference, but a paper names them (D31)
     counts = shown.estimates_of(*(name for name in names if name not in set(compared["metric"])))
@@ -90,6 +92,10 @@ def note(shown: Result) -> str:
             f"Means and differences are over the samples that both sides have. Bold: better than {shown.baseline}. "
             "p adjusted within its family; †: raw."
         )
+        if "‡" in "".join(table(shown)["p"]):
+            sentences.append(
+                "‡: no verdict: p and interval disagree, or missing values could turn it."
+            )
     return " ".join([*sentences, f"Signature: {shown.signature}"])
 
 
@@ -109,7 +115,7 @@ def methods(study: Result) -> str:
         conditions.append(f"{condition} ({what})")
     used = count_methods(study)
     names = ", ".join(METHODS.get(method, method) for method in used)
-    sentences = [f"We scored {', '.join(conditions)} ({study.suite.unit})."]
+    sentences = [f"We scored {', '.join(conditions)}; n counts {study.suite.unit}."]
     if names:
         sentences.append(f"Intervals: {names}.")
     if not used.keys().isdisjoint(BOOTSTRAPS):

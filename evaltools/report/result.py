@@ -13,7 +13,6 @@ from ..core.check import Check
 from ..core.errors import UsageError
 from ..core.estimates import Resampling
 from ..core.files import nearest
-from ..core.language import say
 from ..core.metric import AnyMetric
 from . import paper
 from .samples import sample_view
@@ -63,7 +62,7 @@ class Result:
 
     def title(self, name: str) -> str:
         """The title of a metric in the language in force."""
-        return say(self.metric(name).shown_title)
+        return self.metric(name).shown_title
 
     def queried(self, query: str) -> pd.DataFrame:
         """The units that a query finds, all for "". UsageError for a query that the units cannot answer."""

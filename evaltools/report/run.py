@@ -216,7 +216,8 @@ class Run(Result):
         """Metrics (by default the headline) within each part of the units, with intervals.
 
         `column`: a column of the units, a Series or array with a value a row of them, or a function of the units that
-        gives one. Columns: part, n, name, title, value, ci_low, ci_high, ...; the largest part first.
+        gives one. Columns: part, n (its units), name, title, value, ci_low, ci_high, ..., n_units (those of them in
+        which the metric is measured); the largest part first.
 
         >>> import evaltools as et
         >>> run = et.evaluate("summary", "example:summary/cases.jsonl")

@@ -150,19 +150,17 @@ class Study(Result):
 
     @property
     def headline(self) -> tuple[str, ...]:
-        """The metrics that lead the page: those that can be measured in every run, and the primary one."""
+        """The metrics that lead the page: the primary one, and those that can be measured in every run."""
         names = self.suite.headline_names(self.options, self.blocked)
-        if self.declared is None or self.declared in names:
-            return names
-        return (self.declared, *names)
+        return tuple(dict.fromkeys(filter(None, [self.primary, *names])))
 
     @property
     def primary(self) -> str:
         """The metric that is tested alone: the one declared, else the first of the suite's with a direction."""
         if self.declared is not None:
             return self.declared
-        usual = self.suite.primary_name(self.options, self.blocked)
-        return next(filter(self._directions.get, [usual, *self.headline]), usual)
+        names = [*self.suite.headline_names(self.options, self.blocked), ""]
+        return next(filter(self._directions.get, names), names[0])
 
     @property
     def tested(self) -> str | None:

@@ -87,7 +87,7 @@ def verdict_parts(
         FINDINGS[verdict],
         a=row["baseline"],
         b=row["candidate"],
-        title=say(metric_title(row["metric"], row["title"])),
+        title=metric_title(row["metric"], row["title"]),
         margin=f"±{row['margin']:g}",
         differ=int(row["n_differ"]),
         n=int(row["n_units"]),
@@ -134,6 +134,8 @@ def cover(rows: pd.DataFrame, resampling: Resampling) -> list[str]:
     """What the intervals of estimates or differences cover, a sentence a claim."""
     claims = rows.get("claim", pd.Series("new samples, this run", rows.index))
     claims = sorted(set(claims[rows["ci_low"].notna()]))
+    if "candidate" in rows and rows["candidate"].nunique() > 1:
+        claims = [claim.replace("these two runs", "these runs") for claim in claims]
     return [say(COVER.get(claim, claim), level=resampling.percent) for claim in claims]
 
 
@@ -151,7 +153,7 @@ def _value(
     resampling: Resampling,
 ) -> Parts:
     texts = shown_texts(estimate)
-    title = say(metric_title(estimate["metric"], estimate["title"]))
+    title = metric_title(estimate["metric"], estimate["title"])
     text = "{level} interval {bounds}, n = {n}" if texts["interval"] else "n = {n}"
     values = {"level": resampling.percent, "bounds": texts["interval"], "n": texts["n"]}
     return f"{title} {texts['value']}", say(text, **values)
@@ -249,13 +251,23 @@ def family(study: Result) -> list[str]:
         True: "The {n} comparisons on “{title}” are tested together, and their intervals adjusted likewise",
         False: "p and intervals of the other {n} headline comparisons are adjusted together (step-down max-T)",
     }
+    titles = [study.title(name) for name in tested["metric"]]
     families = []
     for is_primary, text in texts.items():
         own = tested[tested["primary"] == is_primary]
-        if len(own):
+        if len(tested) == 2 and own.shape[0] == 1:
+            families = [
+                say(
+                    "“{title}” and “{other}” are each tested alone",
+                    title=titles[0],
+                    other=titles[1],
+                )
+            ]
+        elif len(own):
             text = "“{title}” is tested alone" if len(own) == 1 else text
             families.append(say(text, title=study.title(own["metric"].iloc[0]), n=len(own)))
-    families.append(say("all else is exploratory"))
+    if len(study.frame) > len(tested):
+        families.append(say("all else is exploratory"))
     text = "Better or worse: p at most {level}, an interval that leaves out 0, and {least} pairs or more."
     level = f"{study.resampling.level:g}"
     sentences = ["; ".join(families) + ".", say(text, level=level, least=MIN_UNITS)]

@@ -250,7 +250,9 @@ def frame_table(frame: pd.DataFrame | pd.Series) -> HtmlTable:
     for column in (*NAMED, *index):
         if column in frame and not pd.api.types.is_numeric_dtype(frame[column]):
             frame = frame.assign(**{column: [say(str(word)) for word in frame[column]]})
-    return table(frame.rename(columns=HEADS))
+    return table(
+        frame.rename(columns={own: head for own, head in HEADS.items() if head not in frame})
+    )
 
 
 def figure_png(figure: Any) -> tuple[str, dict[str, Any]]:

@@ -31,11 +31,11 @@ KNOWN_UNITS = 20
 
 
 def titled(
-    title: Any,
+    title: str,
     better: str,
 ) -> str:
     """A metric's title with the arrow of its better direction, which never stands on a line of its own."""
-    return f"{say(title)}\u00a0{ARROWS.get(better, '')}".rstrip()
+    return f"{title}\u00a0{ARROWS.get(better, '')}".rstrip()
 
 
 def number(

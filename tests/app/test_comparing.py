@@ -8,6 +8,8 @@ import pandas as pd
 import pytest
 
 import evaltools as et
+from evaltools.app.show import show_study
+from evaltools.report.paper import markdown
 from evaltools.report.study_sentences import outcomes
 from tests.files import read_json
 
@@ -62,6 +64,17 @@ def test_the_verdict_first_then_lines_that_fit(
     shown = [line.split()[0] for line in everything.splitlines() if line.strip()]
     assert set(table.index) <= set(shown)
     assert everything.rstrip().endswith(study.signature)
+
+
+def test_a_tie_beside_an_interval_without_0_has_its_reason(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    cmp = et.compare([0.0] * 7 + [1.0] + [0] * 22, [1.0] * 7 + [0.0] + [0] * 22, bounds=(0, 1))
+    assert (cmp["value"]["verdict"], cmp["value"]["ci_low"] > 0) == ("tied", True)
+    show_study(cmp, verbose=False)
+    printed = capsys.readouterr().out
+    assert "tied (p)\ntied (p): p is not small enough" in printed
+    assert "‡: no verdict" in cmp.paragraph() + markdown(cmp)
 
 
 def test_what_is_declared_decides_everywhere(here: Path, pair: tuple[str, str]) -> None:

@@ -11,6 +11,7 @@ import pytest
 import evaltools as et
 from evaltools.core.errors import UsageError
 from evaltools.core.files import find_runs
+from evaltools.core.language import speaking
 from evaltools.report import study_sentences
 from evaltools.report.make_study import group
 from tests.app.calling import renamed
@@ -124,3 +125,19 @@ def test_what_is_missing_where_it_was_wrong_is_named_as_the_reason() -> None:
     assert (study["m"]["verdict"], study["m"]["blocked"]) == ("not measured", "missing-not-random")
     (sentence,) = study_sentences.outcomes(study)
     assert sentence.endswith(": what one side lacks is not like the rest.")
+
+
+def test_sentences_count_what_they_speak_of() -> None:
+    """Two metrics are tested alone, three systems are no two runs, and a name of one's own is no word of ours."""
+    rows = [
+        {"id": i, "condition": name, "metric": metric, "value": (i * k) % 7 / 7}
+        for i in range(30)
+        for k, name in enumerate("abc", 2)
+        for metric in ("acc", "score")
+    ]
+    two = et.study([row for row in rows if row["condition"] != "c"], suite="table")
+    assert "“acc” and “score” are each tested alone. Better" in study_sentences.how(two)
+    three = study_sentences.how(et.study(rows, suite="table"))
+    assert "new samples for these runs" in three and "two runs" not in three
+    with speaking("ko", "table"):
+        assert two.title("score") == "score" and "score" in two.table("score").html
