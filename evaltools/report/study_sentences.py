@@ -43,7 +43,7 @@ FINDINGS = {
     "too few": "{differ} of {n} samples differ: too few to judge {b} against {a} on “{title}”",
 }
 
-# what intervals say, by the claim of `stats.seeds`
+# what intervals say, by the claim of `stats.formulas`
 COVER = {
     "new samples, this run": "{level} intervals cover new samples from the same source, not other systems or seeds.",
     "new samples, these two runs": "{level} intervals cover new samples for these two runs, not their other seeds.",

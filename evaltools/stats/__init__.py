@@ -1,8 +1,8 @@
 """Intervals, comparisons, ranks, plans and agreement: functions of units frames and metric tables.
 
-influence: the cells that all of it rests on; seeds and formulas: what intervals are made of; effects: a metric of
-one condition, or of two paired; intervals: their intervals, and tables of estimates; missing: what one side lacks;
-multiple: sign flips and tests that keep one level together; compare: families, p, intervals, verdicts and ranks;
-plan; breakdown: parts of the units; calibration and labels: raters and judges.
+influence: the cells that all of it rests on; formulas: what intervals are made of; effects: a metric of
+one condition, or of two paired; intervals: their intervals, and tables of estimates; multiple: sign flips, tests that
+keep one level together, and what one side lacks; compare: families, p, intervals, verdicts and ranks;
+plan; breakdown: parts of the units; calibration: raters and judges.
 docs/statistics.md has the rules.
 """

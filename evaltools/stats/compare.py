@@ -23,12 +23,10 @@ from ..core.estimates import Resampling
 from ..core.files import nearest
 from ..core.metric import MetricTable, as_ratios
 from .effects import ROUGH, paired, same_questions
-from .formulas import smallest_shown
+from .formulas import p_of_t, smallest_shown, widest
 from .influence import Array, Cells, Condition, Runs, effective_units, label
 from .intervals import MIN_UNITS, Interval, draws_of, interval_of
-from .missing import NOT_RANDOM, lacking
-from .multiple import holm, max_t, sign_flip
-from .seeds import p_of_t, widest
+from .multiple import NOT_RANDOM, holm, lacking, max_t, sign_flip
 
 # The columns of comparison.csv, in order.
 CONTRACT = (

@@ -11,7 +11,18 @@ import pandas as pd
 
 from ..core.errors import UsageError
 from ..core.metric import MetricTable
-from .formulas import Limits, Statistic
+from .formulas import (
+    NEW_SEEDS,
+    THESE_RUNS,
+    THESE_TWO_RUNS,
+    THIS_RUN,
+    Account,
+    Limits,
+    SeedPart,
+    Statistic,
+    accounts,
+    seed_part,
+)
 from .influence import (
     Array,
     Cells,
@@ -22,16 +33,6 @@ from .influence import (
     present_on,
     rounded,
     sample_variance,
-)
-from .seeds import (
-    NEW_SEEDS,
-    THESE_RUNS,
-    THESE_TWO_RUNS,
-    THIS_RUN,
-    Account,
-    SeedPart,
-    accounts,
-    seed_part,
 )
 
 # So few units know a standard error, and what rests on it, to one digit.

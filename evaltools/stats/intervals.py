@@ -23,6 +23,7 @@ from .formulas import (
     resampled,
     score_t,
     t_quantile,
+    widest,
 )
 from .influence import (
     LARGE,
@@ -34,7 +35,6 @@ from .influence import (
     sample_variance,
     varies,
 )
-from .seeds import widest
 
 # Fewer resampling units than this have no interval without limits, and no verdict.
 MIN_UNITS = 10

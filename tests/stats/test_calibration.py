@@ -13,9 +13,8 @@ from scipy.special import ndtri
 from evaltools.core.errors import InputError, Problems
 from evaltools.core.records import File
 from evaltools.stats import calibration as c
-from evaltools.stats.calibration import corrected_mean
+from evaltools.stats.calibration import corrected_mean, read_labels, read_scores
 from evaltools.stats.formulas import score_t, t_quantile, wilson
-from evaltools.stats.labels import read_labels, read_scores
 
 NAN = np.nan
 

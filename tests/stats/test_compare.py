@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from evaltools.stats.compare import CONTRACT, compare
 from evaltools.stats.effects import NothingPaired
-from evaltools.stats.seeds import NEW_SEEDS, THESE_RUNS, THESE_TWO_RUNS
+from evaltools.stats.formulas import NEW_SEEDS, THESE_RUNS, THESE_TWO_RUNS
 from tests.stats.comparing import CASES, MEAN, SHARE, R, Runs, compared, rows, run, two
 
 

@@ -20,7 +20,7 @@ from evaltools.report.study_sentences import verdict_parts
 from evaltools.stats.compare import Comparison, compare, ranks
 from evaltools.stats.effects import unit_changes
 from evaltools.stats.intervals import aggregate, estimate
-from evaltools.stats.missing import p_random
+from evaltools.stats.multiple import p_random
 from evaltools.stats.plan import plan
 from tests.stats.comparing import labelled
 

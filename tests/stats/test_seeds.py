@@ -13,8 +13,8 @@ from scipy import stats
 from evaltools.core.estimates import Resampling
 from evaltools.core.metric import Difference, Metric, MetricTable
 from evaltools.stats.compare import compare
+from evaltools.stats.formulas import NEW_SEEDS, THIS_RUN, accounts, p_of_t, seed_part
 from evaltools.stats.intervals import aggregate, estimate
-from evaltools.stats.seeds import NEW_SEEDS, THIS_RUN, accounts, p_of_t, seed_part
 from tests.stats.comparing import MEAN, MICRO, labelled
 
 RATE = Metric(name="rate", numerator="hit", denominator="n", better="higher", proportion=True)

@@ -14,7 +14,7 @@ from ...core.files import YOURS, refuse_input, write_csv
 from ...core.records import File
 from ...report.text import visible
 from ...stats.calibration import calibrate as calibration_of
-from ...stats.labels import read_labels, read_scores
+from ...stats.calibration import read_labels, read_scores
 from ..options import confidence_option
 from ..show import show_frame
 
