@@ -97,7 +97,15 @@ def compare(
     0  accuracy   0.25  better
     """
     sides = label([("baseline", baseline), ("candidate", candidate)], metrics, unit)
-    return Comparison(compare_all(sides, resampling, headline, primary, margin, n_permutations))
+    table = compare_all(
+        sides,
+        resampling,
+        headline,
+        primary,
+        margin,
+        n_permutations,
+    )
+    return Comparison(table)
 
 
 def compare_all(
@@ -245,7 +253,10 @@ def require_declared(
 # --- families and intervals
 
 
-def _row(a: Cells, b: Cells) -> dict[str, Any]:
+def _row(
+    a: Cells,
+    b: Cells,
+) -> dict[str, Any]:
     """What is known of a metric of two conditions before it is tested with others; `effect`: None if not measured."""
     metric, found = a.formula.metric, paired(a, b)
     row = {

@@ -45,7 +45,10 @@ class NothingPaired(UsageError):
     """Two sides that share no unit."""
 
 
-def same_questions(a: Condition, b: Condition) -> tuple[Array, int]:
+def same_questions(
+    a: Condition,
+    b: Condition,
+) -> tuple[Array, int]:
     """(which samples of two conditions do not have other texts (samples,), how many pairs do).
 
     UsageError where most differ; NothingPaired for two that share no sample.
@@ -227,14 +230,20 @@ class Effect:
         return np.hstack([seed for seed, _, _ in of_seeds])[self.present], value
 
 
-def common_cells(a: Cells, b: Cells) -> tuple[Cells, Cells]:
+def common_cells(
+    a: Cells,
+    b: Cells,
+) -> tuple[Cells, Cells]:
     """The units of two sides over the cells of samples that both have."""
     on_a, on_b = present_on(a, b)
     on_both = on_a & on_b
     return a.where(on_both).per_unit(), b.where(on_both).per_unit()
 
 
-def paired(a: Cells, b: Cells) -> Effect | None:
+def paired(
+    a: Cells,
+    b: Cells,
+) -> Effect | None:
     """A metric of two sides over the cells of samples that both have, in the seeds in which it is measured.
 
     None where it is not measured.

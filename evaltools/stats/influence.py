@@ -261,7 +261,10 @@ def label(
     return labelled
 
 
-def _require_readable(frame: pd.DataFrame, needed: Sequence[str]) -> None:
+def _require_readable(
+    frame: pd.DataFrame,
+    needed: Sequence[str],
+) -> None:
     """KeyError for columns that are lacking, the unit first; ValueError for a null unit, and a second row of a sample."""
     missing = [column for column in needed if column not in frame]
     if missing:
@@ -377,7 +380,10 @@ class Cells:
         return mean_shares(self.ratio_shares, self.formula.weights)
 
 
-def present_on(a: Cells, b: Cells) -> tuple[Array, Array]:
+def present_on(
+    a: Cells,
+    b: Cells,
+) -> tuple[Array, Array]:
     """Which cells (seeds, units) each of two sides has; where seeds do not pair, which units (1, units) in any seed."""
     if a.seeds == b.seeds:
         return a.present, b.present
