@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -136,15 +135,6 @@ def run_cr(
         status = ctx.find_root().command.main(arguments, standalone_mode=False) or 0
     if plan.config.is_example:
         echo("the replies are of a stand-in by rules, no model: the numbers show the way, no more")
-    all_failed = _summarize(results, out)
-    ctx.exit(FAILED if all_failed else status)
-
-
-def _summarize(results: Mapping[Path, Counter[str]], out: Path) -> bool:
-    """Print what was written, and the commonest reason for a failure.
-
-    Returns whether every row failed.
-    """
     reasons = sum(results.values(), Counter[str]())
     n_rows = reasons.total()
     del reasons[""]  # of rows that did not fail
@@ -153,8 +143,9 @@ def _summarize(results: Mapping[Path, Counter[str]], out: Path) -> bool:
         echo(f"{count} of {n_failed} failed rows: {reason}", err=True)
     if n_failed == n_rows:
         echo("every row failed: there is nothing to score", err=True)
+        status = FAILED
     echo(f"{n_rows} rows in {len(results)} runs, {n_failed} failed -> {out / 'results'}")
-    return n_failed == n_rows
+    ctx.exit(status)
 
 
 COMMANDS = {
