@@ -290,7 +290,8 @@ def compared(
     source = around(case["contexts"][entity["context"]], entity["context_at"], OF_SOURCE)
     if not says_otherwise:
         source = f"{entity['instead']} ({source})"
-    return say("{said} → source {source}", said=said, source=source)
+    line = say("{said} → source {source}", said=said, source=source)
+    return f"{say(entity['why'])}: {line}" if says_otherwise else line
 
 
 def source_sentence(

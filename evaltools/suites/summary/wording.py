@@ -136,12 +136,14 @@ def around(
     place: Sequence[int],
     shown: int = 40,
 ) -> str:
-    """The sentence around a place [start, end), cut with … beyond `shown` characters on either side.
+    """The sentence around a place [start, end), cut with … beyond `shown` characters on either side, not in a number.
 
     >>> around("A. The limit is 5 million won. B.", (16, 29))
     'The limit is 5 million won'
     >>> around("A. The limit is 5 million won. B.", (16, 29), shown=3)
     '…is 5 million won'
+    >>> around("It pays 3,180,000 won at most", (18, 21), shown=4)
+    '…3,180,000 won at …'
     """
     start, end = place
     first = max(0, start - REACH)
@@ -149,9 +151,10 @@ def around(
     following = text[end : end + REACH]
     after = SENTENCE_END.split(following, maxsplit=1)[0].rstrip()
     if len(before) > shown:
-        before = "…" + before[-shown:]
+        rest = rf"(?s)^.*?((?:[0-9,.]+(?=[0-9,.]))?.{{{shown}}})\Z"
+        before = re.sub(rest, r"…\1", before)
     if len(after) > shown:
-        after = after[:shown] + "…"
+        after = re.sub(rf"(?s)(?<!.)(.{{{shown}}}(?:(?<=[0-9,.])[0-9,.]+)?).*", r"\1…", after)
     return before + text[start:end] + after
 
 

@@ -49,7 +49,7 @@ def test_a_reason_says_what_the_summary_says_and_what_the_source_does(tmp_path: 
     case = found.units.iloc[0].to_dict()
     assert case["state"] == "fail"
     assert in_short(case) == [
-        "골절 30만원 초과 지급 → source 골절은 30만원 이하 지급",
+        "the source puts the opposite bound on it: 골절 30만원 초과 지급 → source 골절은 30만원 이하 지급",
         "500만원 → not in the source",
         "30일 → source 90일 (가입 후 90일은 면책기간이고, 자기부담금은 2만 원이에요)",
         "not read, compared with nothing: “2월”, “30일”",
@@ -75,11 +75,11 @@ def test_unread_figures_go_to_the_judge(tmp_path: Path) -> None:
         {"id": "unread", "answer": "골절 30만원, 자기부담금 2만원, 2월 30일 접수"},
     ]
     asked = [
-        i
-        for i in questions(run(tmp_path, cases, ["deductible"]).data)
-        if i.metric == "summary_accuracy"
+        (case["case_id"], why)
+        for case, metric, why in questions(run(tmp_path, cases, ["deductible"]).data)
+        if metric == "summary_accuracy"
     ]
-    assert [(i.case_id, i.trigger) for i in asked] == [("unread", "a figure was not read")]
+    assert asked == [("unread", "a figure was not read")]
 
 
 def test_a_card_holds_the_places_of_figures_and_of_what_is_missing(tmp_path: Path) -> None:
