@@ -21,6 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
+from unicodedata import normalize
 
 import numpy as np
 import pandas as pd
@@ -234,8 +235,8 @@ def kappa_of(sheet: pd.DataFrame) -> float:
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
-YES = ("1", "yes", "y", "pass", "true", "ok", "합격", "예", "네", "적합", "o")
-NO = ("0", "no", "n", "fail", "false", "불합격", "아니요", "아니오", "부적합", "x")
+YES = ("1", "yes", "y", "pass", "true", "ok", "합격", "예", "네", "적합", "o", "○")
+NO = ("0", "no", "n", "fail", "false", "불합격", "아니요", "아니오", "부적합", "x", "×")
 
 # heads of the workbook of summaries in its languages -> columns
 HEADS = {
@@ -277,7 +278,8 @@ def label_value(value: Any, scale: tuple[float, float] = (0, 1)) -> Any:
     >>> label_value("합격"), label_value(" No "), label_value("4", scale=(1, 5)), label_value("")
     (1.0, 0.0, 0.75, None)
     """
-    text = "" if value is None else str(value).strip().casefold()
+    text = "" if value is None else normalize("NFKC", str(value)).casefold()
+    text = "".join(text.split()).removesuffix(".")
     if not text:
         return None
     low, high = scale
@@ -292,7 +294,7 @@ def label_value(value: Any, scale: tuple[float, float] = (0, 1)) -> Any:
         share = -1.0
     if not 0 <= share <= 1:
         raise ValueError(
-            f"expected {low:g} to {high:g} (another scale is given as --scale LOW-HIGH), yes/no, pass/fail, "
+            f"expected {low:g} to {high:g} (another scale is given as --scale, as in --scale 1-5), yes/no, pass/fail, "
             "합격/불합격 or 예/아니요"
         )
     return share

@@ -173,7 +173,7 @@ def test_scores_and_labels_of_csv_and_jsonl_are_the_same(tmp_path: Path) -> None
         ),
         (
             "case_id,metric,label\na,m,1.5\n",
-            "/l.csv:2: a: label: expected 0 to 1 (another scale is given as --scale LOW-HIGH), yes/no",
+            "/l.csv:2: a: label: expected 0 to 1 (another scale is given as --scale, as in --scale 1-5), yes/no",
         ),
         ("case_id,metric,label\n,m,1\n", "/l.csv:2: case_id: expected a valid string"),
     ],

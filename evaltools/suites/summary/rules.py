@@ -29,6 +29,7 @@ from ...core.json_files import read_json
 from ...core.manifest import policy_hash
 from ...core.records import File, misfit
 from .phrases import Compiled, compile_phrases, expand
+from .text import composed
 
 DEFAULT_RULES = "ko-insurance"
 FOLDER = Path(__file__).parent / "rules"
@@ -316,12 +317,12 @@ def compiled(rules: Rules, sources: tuple[str, ...]) -> Compiled:
 
 
 def normal_tag(tag: str) -> str:
-    """A tag as it is compared: trimmed, lower case, `-` and blanks read as `_`.
+    """A tag as it is compared: composed, trimmed, lower case, `-` and blanks read as `_`.
 
     >>> normal_tag(" Waiting-Period ")
     'waiting_period'
     """
-    return "_".join(re.split(r"[-_\s]+", tag.lower().strip("-_ \t\n")))
+    return "_".join(re.split(r"[-_\s]+", composed(tag).lower().strip("-_ \t\n")))
 
 
 def _together(tag: str) -> str:
