@@ -166,6 +166,8 @@ def table_rows(
         if doubled:
             message = f"two columns are named {doubled[0]}"
         raise file.fatal("wrong-columns", message, line=start)
+    if unread := [head for head, name in zip(header, names) if head.strip() and not name]:
+        file.warn("unread-columns", f"columns that are not read: {first_names(unread)}", line=start)
     for line, cells in rows:
         values = {name: cell or None for name, cell in zip(names, cells) if name}
         if any(values.values()):

@@ -58,7 +58,9 @@ def read_cases(file: File) -> Iterator[tuple[int, Case]]:
         cases = _json_cases(file)
     else:
         cases = read_table(file, Case, field_of)
+    n_sources = line = 0
     for line, case in unique_records(cases, lambda case: case.id, file, "case of this id"):
+        n_sources += len(case.contexts)
         intent = case.metadata.summary_intent
         if intent not in (None, INTENT):
             message = f"{intent!r} is not {INTENT}; the case is scored the same way"
@@ -70,6 +72,9 @@ def read_cases(file: File) -> Iterator[tuple[int, Case]]:
                 id=case.id,
             )
         yield line, case
+    if line and not n_sources:
+        message = "no case has a source: the figures of the summaries are compared with nothing"
+        file.warn("no-contexts", message, field="contexts")
 
 
 def _json_cases(file: File) -> Iterator[tuple[int, Case]]:

@@ -169,7 +169,8 @@ def test_hidden_rows_and_further_sheets_of_a_workbook_are_said(tmp_path: Path) -
         (2, "a", "90일"),
         (3, "b", "=1+1"),
     ]
-    sheets, hidden = problems.kept
+    sheets, hidden, sources = problems.kept
+    assert sources.code == "no-contexts"
     assert sheets.code == "other-sheets" and str(sheets).endswith("not 둘째 [other-sheets]")
     assert (hidden.code, hidden.line) == ("hidden-rows", 3)
 
