@@ -87,6 +87,7 @@ def compared(
 
 
 def labelled(table: MetricTable, *sides: Runs) -> list[Condition]:
+    """Conditions called a, b, ..."""
     return label(zip("abcd", sides), table, "id")
 
 

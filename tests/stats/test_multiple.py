@@ -14,7 +14,6 @@ from evaltools.core.errors import UsageError
 from evaltools.core.estimates import Resampling
 from evaltools.core.metric import Metric
 from evaltools.stats.compare import compare, compare_all, ranks
-from evaltools.stats.influence import label
 from evaltools.stats.multiple import holm, max_t, sign_flip
 from evaltools.stats.plan import plan
 from tests.stats.comparing import labelled
@@ -81,11 +80,11 @@ def test_ranks_hold_what_is_shown() -> None:
         name: {"": frame(np.clip(base + shift + rng.normal(0, 0.05, 60), 0, 1))}
         for name, shift in shifts.items()
     }
-    sides["unmeasured"] = {"": frame(base).assign(y=0.0, n=0)}
-    found = ranks(label(sides.items(), [SCORE], "id"), "score", R).set_index("condition")
+    sides["d"] = {"": frame(base).assign(y=0.0, n=0)}
+    found = ranks(labelled([SCORE], *sides.values()), "score", R).set_index("condition")
     assert found.loc["c"].tolist() == [1, 1]
     assert found.loc[["a", "b"]].to_numpy().tolist() == [[2, 3], [2, 3]]
-    assert found.loc["unmeasured"].isna().all()
+    assert found.loc["d"].isna().all()
 
 
 def test_a_plan_by_its_formula() -> None:
