@@ -26,7 +26,7 @@ class NameablePath(click.Path):
     """A path that can stand in the files, pages and notebooks that name it."""
 
     def convert(self, value: Any, *place: Any) -> Any:
-        require_nameable(str(value))
+        require_nameable(value)
         return super().convert(value, *place)
 
 

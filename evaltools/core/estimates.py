@@ -141,7 +141,7 @@ class Resampling(BaseModel):
     method: Method = "auto"
     n_resamples: int = Field(10_000, ge=100, le=10_000_000)
     confidence: float = Field(0.95, gt=0, lt=1)
-    seed: int = 0
+    seed: int = Field(0, ge=0)
 
     @property
     def level(self) -> float:
@@ -165,6 +165,6 @@ def make_resampling(
     """
     changed = {name: value for name, value in settings.items() if value is not None}
     try:
-        return Resampling(**{**defaults.model_dump(), **changed})
+        return Resampling(**{**Resampling.model_validate(defaults).model_dump(), **changed})
     except ValidationError as e:
         raise UsageError(f"settings of the intervals: {all_wrong(e)}") from e

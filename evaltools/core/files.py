@@ -58,15 +58,19 @@ def examples() -> list[str]:
     return sorted(path.relative_to(EXAMPLES).as_posix() for path in paths)
 
 
+FORMULA = re.compile(r"[=+\-@\t\r]")
+NUMBER = re.compile(r"[-+]?[\d.]*(e[-+]?\d+)?")
+
 # what no path may hold: it is printed, and stands in files that are UTF-8
 CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
 
-def require_nameable(path: str) -> None:
+def require_nameable(path: Any) -> None:
     """UsageError for what cannot be a path, or several joined by commas."""
-    if CONTROL.search(path) or max(len(n.encode()) for n in re.split("[/,]", path)) > 255:
+    text = str(path) if isinstance(path, str | Path) else "\0"
+    if CONTROL.search(text) or max(len(n.encode()) for n in re.split("[/,]", text)) > 255:
         raise UsageError(
-            f"{path[:80]!a}: a path must be text without control characters, its names up to 255 bytes long"
+            f"{str(path)[:80]!a}: a path must be text without control characters, its names up to 255 bytes long"
         )
 
 
@@ -78,7 +82,7 @@ def resolve(run: str | Path) -> Path:
     """
     if str(run).startswith("example:"):
         return example(str(run).removeprefix("example:"))
-    require_nameable(str(run))
+    require_nameable(run)
     path, here = Path(run), Path.cwd()
     above = here.parents if (here / NOTEBOOK).is_file() else ()
     return next((place for place in (path, *(f / path for f in above)) if place.exists()), path)
@@ -141,12 +145,18 @@ def write_text(
         f.write(text)
 
 
+def is_formula(cell: Any) -> bool:
+    """Whether Excel takes a cell for a formula: a text that begins as one and is no plain number."""
+    return isinstance(cell, str) and bool(FORMULA.match(cell)) and not NUMBER.fullmatch(cell)
+
+
 def write_csv(
     path: Path,
     table: Any,
     start: str = "",
 ) -> None:
-    """Write a DataFrame as a CSV file, after the mark that `start` is."""
+    """Write a DataFrame as a CSV file for people, after the mark that `start` is; no text is a formula in Excel."""
+    table = table.map(lambda cell: f"'{cell}" if is_formula(cell) else cell)
     write_text(path, start + table.to_csv(index=False, lineterminator="\n"))
 
 
@@ -267,12 +277,12 @@ def first_names(names: Iterable[Any]) -> str:
 
 
 def nearest(
-    name: str,
+    name: Any,
     known: Sequence[str],
 ) -> str:
     """What to say of a name that is not known: those that come closest, or the first ten."""
     near = get_close_matches(
-        name,
+        str(name),
         known,
         3,
         0.5,

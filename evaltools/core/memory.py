@@ -75,7 +75,10 @@ def write_records(
             kind = type(data).__name__
             raise UsageError(f"expected a path, a DataFrame or a list of dicts, got {kind}")
         is_frame = isinstance(data, pd.DataFrame)
-        table = data if is_frame else pa.table(data)
+        try:
+            table = data if is_frame else pa.table(data)
+        except pa.ArrowException as e:  # a single column
+            raise UsageError(f"expected a table: {e}") from e
         names = pd.Index(table.columns if is_frame else table.column_names)
         if not names.is_unique:
             raise UsageError(f"two columns are named {names[names.duplicated()][0]!r}")

@@ -40,9 +40,9 @@ class _Entry:
     def __post_init__(self) -> None:
         if not self.title:
             object.__setattr__(self, "title", self.name)
-        if self.better not in get_args(Better):
+        if not self.name or self.better not in get_args(Better):
             raise UsageError(
-                f"metric {self.name!r}: expected better as one of {get_args(Better)}, "
+                f"metric {self.name!r}: expected a name, and better as one of {get_args(Better)}, "
                 f"got {self.better!r}"
             )
 

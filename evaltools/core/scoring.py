@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from .. import BUILT_IN, __version__
 from .errors import Problems, UsageError, shown_path
 from .estimates import Resampling
-from .files import content_hash, resolve, safe_name, sha256, state
+from .files import content_hash, nearest, resolve, safe_name, sha256, state
 from .language import language
 from .manifest import (
     SCHEMA_VERSION,
@@ -43,7 +43,10 @@ def make_options(suite: Suite, values: Mapping[str, Any]) -> Any:
     fields = suite.options.model_fields
     set_values = {}
     for name, value in values.items():
-        if value is not None or name not in fields:
+        if name not in fields:
+            known = nearest(name, suite.options.settable())
+            raise UsageError(f"{suite.name} has no option {name!r}; {known}")
+        if value is not None:
             set_values[name] = value
     try:
         return suite.options(**set_values)

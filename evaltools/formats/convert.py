@@ -11,7 +11,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from ..core.errors import Problems, UsageError
-from ..core.files import first_names, refuse_input, write_csv, write_jsonl
+from ..core.files import first_names, refuse_input, write_jsonl, write_text
 from . import deepeval, inspect_logs, lines, lm_eval, promptfoo, ragas, semeval
 from .source import Records, Source, where
 
@@ -77,7 +77,7 @@ def convert(
         rows = _score_rows(list(found), problems)
         if target.suffix.lower() == ".csv":
             frame = pd.DataFrame(list(rows), dtype=object)
-            write_csv(target, frame)
+            write_text(target, frame.to_csv(index=False, lineterminator="\n"))
             return len(frame)
     elif as_ == "predictions":
         rows = map(_prediction_row, found)

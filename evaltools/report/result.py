@@ -12,7 +12,7 @@ import pandas as pd
 from ..core.check import Check
 from ..core.errors import UsageError
 from ..core.estimates import Resampling
-from ..core.files import nearest
+from ..core.files import first_names, nearest
 from ..core.metric import AnyMetric
 from . import paper
 from .samples import sample_view
@@ -48,16 +48,14 @@ class Result:
 
         No name stands for the primary metric where none can be measured: UsageError.
         """
-        table = {metric.name: metric for metric in self.metrics}
-        if name in table:
-            return table[name]
+        names = [metric.name for metric in self.metrics]
+        if name in names:
+            return self.metrics[names.index(name)]
         if name:
-            raise UsageError(
-                f"no metric {name!r} in {self.suite.name}; {nearest(name, list(table))}"
-            )
+            raise UsageError(f"no metric {name!r} in {self.suite.name}; {nearest(name, names)}")
         raise UsageError(
-            f"no headline metric of {self.suite.name} can be measured here: name a metric; there are "
-            f"{', '.join(name for name in table if name not in self.blocked)}"
+            f"no metric is named, and no headline metric of {self.suite.name} can be measured here; there are "
+            f"{first_names(name for name in names if name not in self.blocked)}"
         )
 
     def title(self, name: str) -> str:
@@ -177,7 +175,7 @@ class Result:
                 f"{metric!r} has no direction and is not compared; its values are those of each run: run[{metric!r}]"
             )
         raise KeyError(
-            f"no metric {metric!r} in {self.suite.name}; {nearest(str(metric), list(rows.index))}"
+            f"no metric {metric!r} in {self.suite.name}; {nearest(metric, list(rows.index))}"
         )
 
     def __iter__(self) -> Iterator[str]:

@@ -28,7 +28,7 @@ import pandas as pd
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 from scipy.special import ndtri
 
-from ..core.files import ending
+from ..core.files import ending, is_formula
 from ..core.records import File, unique_records
 from ..core.tables import read_table
 from .formulas import score_t, t_quantile, wilson
@@ -249,9 +249,16 @@ HEADS = {
 }
 
 
+def _as_written(text: Any) -> Any:
+    """A text of a cell without the apostrophe that keeps Excel from taking it for a formula."""
+    return text[1:] if str(text)[:1] == "'" and is_formula(text[1:]) else text
+
+
 class _Row(BaseModel):
     model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True, frozen=True)
-    case_id: str = Field(min_length=1, description="case, 사례")
+    case_id: Annotated[str, BeforeValidator(_as_written)] = Field(
+        min_length=1, description="case, 사례"
+    )
     metric: str = Field(min_length=1)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -236,16 +237,14 @@ def require_declared(
     named = [("primary", primary)] if primary else []
     for what, name in [*named, *(("margin", name) for name in margin)]:
         if name not in has_direction:
-            raise UsageError(
-                f"{what}: no metric {name!r}; {nearest(str(name), list(has_direction))}"
-            )
+            raise UsageError(f"{what}: no metric {name!r}; {nearest(name, list(has_direction))}")
         if not has_direction[name]:
             raise UsageError(
                 f"{what}: {name} has no direction, so that it can be neither better nor worse"
             )
     for name, size in margin.items():
-        if not 0 < size < np.inf:
-            raise UsageError(f"margin of {name}: expected a finite number above 0, got {size:g}")
+        if not isinstance(size, Real) or not 0 < size < np.inf:
+            raise UsageError(f"margin of {name}: expected a finite number above 0, got {size!r}")
     if margin and confidence <= 0.5:
         raise UsageError(f"a margin needs intervals of more than 50%, not {confidence:.0%}")
 

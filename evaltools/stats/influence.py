@@ -175,6 +175,8 @@ def column_of(frame: pd.DataFrame, name: str) -> Array:
     values = frame[name].to_numpy()
     if values.dtype == object:
         values = frame[name].to_numpy(dtype=float, na_value=np.nan)
+    if values.dtype.kind not in "biuf":
+        raise ValueError(f"{name} holds {values.dtype}; expected numbers")
     return values.astype(float, copy=False)
 
 
@@ -201,6 +203,7 @@ def _wrong(
     num, den = rows[0], rows[1]
     is_null = np.isnan(num) & (np.nan_to_num(den) != 0)
     leave = f"; leave {metric.denominator} null or 0 where nothing was measured"
+    yield den < 0, metric.denominator, den, "; expected 0 or more"
     yield is_null, metric.numerator, num, f" where {metric.denominator} counts the row{leave}"
     low, high = metric.limits
     size = np.ones_like(den) if formula.is_count[0] else np.where(den == 0, np.nan, den)
