@@ -34,7 +34,11 @@ PATH = NameablePath(path_type=Path)
 
 
 def finite(text: str) -> float:
-    """The finite number that a text writes in plain digits. ValueError for another text."""
+    """The finite number that a text writes in plain digits. ValueError for another text.
+
+    >>> finite("-1e-3")
+    -0.001
+    """
     number = float(text)
     if not math.isfinite(number) or not text.isascii() or "_" in text:
         raise ValueError(text)

@@ -10,11 +10,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from .check import Check
-from .errors import UsageError
-from .records import all_wrong
 
 Row = Mapping[Any, Any]
 """A row of estimates, or of a comparison."""
@@ -152,19 +150,3 @@ class Resampling(BaseModel):
     def percent(self) -> str:
         """The confidence as it is shown: "95%"."""
         return f"{100 * self.confidence:.4g}%"
-
-
-def make_resampling(
-    defaults: Resampling,
-    settings: Mapping[str, Any],
-) -> Resampling:
-    """The defaults with those settings changed that are not None. UsageError for a setting out of its range.
-
-    >>> make_resampling(Resampling(), {"n_resamples": 500}).n_resamples
-    500
-    """
-    changed = {name: value for name, value in settings.items() if value is not None}
-    try:
-        return Resampling(**{**Resampling.model_validate(defaults).model_dump(), **changed})
-    except ValidationError as e:
-        raise UsageError(f"settings of the intervals: {all_wrong(e)}") from e

@@ -66,7 +66,13 @@ CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
 
 def require_nameable(path: Any) -> None:
-    """UsageError for what cannot be a path, or several joined by commas."""
+    """UsageError for what cannot be a path, or several joined by commas.
+
+    >>> require_nameable("x" * 256)
+    Traceback (most recent call last):
+        ...
+    evaltools.core.errors.UsageError: 'xxx...
+    """
     text = str(path) if isinstance(path, str | Path) else "\0"
     if CONTROL.search(text) or max(len(n.encode()) for n in re.split("[/,]", text)) > 255:
         raise UsageError(
@@ -146,7 +152,11 @@ def write_text(
 
 
 def is_formula(cell: Any) -> bool:
-    """Whether Excel takes a cell for a formula: a text that begins as one and is no plain number."""
+    """Whether Excel takes a cell for a formula: a text that begins as one and is no plain number.
+
+    >>> [is_formula(cell) for cell in ("=cmd|x", "+1+1", "@SUM(1)", "-2.5e-3", "plain", -1)]
+    [True, True, True, False, False, False]
+    """
     return isinstance(cell, str) and bool(FORMULA.match(cell)) and not NUMBER.fullmatch(cell)
 
 

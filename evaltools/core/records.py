@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from .errors import Problems
+from .errors import Problems, UsageError
 from .files import ending
 
 T = TypeVar("T", bound=BaseModel)
@@ -72,9 +72,17 @@ def not_json(reason: str) -> str:
     return re.sub(r" at line \d+ column (\d+)$", r" (character \1)", f"not JSON: {reason}")
 
 
-def all_wrong(error: ValidationError) -> str:
-    """All that a pydantic model of settings did not accept, as one sentence."""
-    return "; ".join(f"{name}: {message}" for _, name, message in describe(error))
+def settings_of(
+    model: type[T],
+    what: str,
+    values: Mapping[str, Any],
+) -> T:
+    """A model of settings from those values that are not None. UsageError with all that it does not accept."""
+    try:
+        return model(**{name: value for name, value in values.items() if value is not None})
+    except ValidationError as e:
+        wrong = "; ".join(f"{name}: {message}" for _, name, message in describe(e))
+        raise UsageError(f"{what}: {wrong}") from e
 
 
 def fitted(

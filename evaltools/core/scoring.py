@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from pydantic import ValidationError
 
 from .. import BUILT_IN, __version__
 from .errors import Problems, UsageError, shown_path
@@ -30,7 +29,7 @@ from .manifest import (
     versions,
 )
 from .plugins import with_columns
-from .records import all_wrong
+from .records import settings_of
 from .suite import Scored, Source, Suite
 from .workers import Workers
 
@@ -40,18 +39,10 @@ def make_options(suite: Suite, values: Mapping[str, Any]) -> Any:
 
     UsageError for a name that it has not, or a value that it does not take.
     """
-    fields = suite.options.model_fields
-    set_values = {}
-    for name, value in values.items():
-        if name not in fields:
-            known = nearest(name, suite.options.settable())
-            raise UsageError(f"{suite.name} has no option {name!r}; {known}")
-        if value is not None:
-            set_values[name] = value
-    try:
-        return suite.options(**set_values)
-    except ValidationError as e:
-        raise UsageError(f"options of {suite.name}: {all_wrong(e)}") from e
+    for name in values.keys() - suite.options.model_fields:
+        known = nearest(name, suite.options.settable())
+        raise UsageError(f"{suite.name} has no option {name!r}; {known}")
+    return settings_of(suite.options, f"options of {suite.name}", values)
 
 
 def run_names(

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import OnError, Problems, UsageError
-from ..core.estimates import Method, Resampling, make_resampling
+from ..core.estimates import Method, Resampling
 from ..core.files import resolve
 from ..core.manifest import require_out, whole_folder
 from ..core.memory import as_files, is_path
 from ..core.plugins import get_suite, with_metrics
+from ..core.records import settings_of
 from ..core.results import (
     UNITS,
     is_current,
@@ -88,7 +89,9 @@ def evaluate(
         "method": ci,
         "seed": seed,
     }
-    resampling = make_resampling(resampling or Resampling(), settings)
+    defaults = {} if resampling is None else dict(resampling)
+    changed = {setting: value for setting, value in settings.items() if value is not None}
+    resampling = settings_of(Resampling, "settings of the intervals", defaults | changed)
     if out is not None:
         out = resolve(out)
         require_out(out)

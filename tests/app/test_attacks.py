@@ -124,7 +124,7 @@ def test_a_folder_that_may_not_be_written_to_is_named_before_the_work(
         ("compare", run, run, "--csv", tmp_path / "c.csv", *QUICK),
         ("rerun", result, "-o", tmp_path / "new"),
         ("gate", result, "--min", "tuple_f1_s2=0", "--junit", tmp_path / "j.xml"),
-        ("lab", "--dir", tmp_path / "lab"),
+        ("lab",),
     ):
         assert "cannot be written to" in call(*command, status=2).output
     assert contents(tmp_path) == before
@@ -145,6 +145,7 @@ def test_a_folder_that_may_not_be_written_to_is_named_before_the_work(
         ),
         (["run", "--name", "x" * 201], "cannot be the name of a run"),
         (["run", "a\nb"], "control characters"),
+        (["run", "-o", "x" * 256], "255 bytes"),
         (["run", "-o", os.fsdecode(b"out\xff")], "control characters"),
         (["run", "-o", "run/outputs.jsonl/x"], "is no folder"),
     ],
@@ -213,6 +214,7 @@ def test_closed_streams_change_no_status(
     [
         (ZeroDivisionError, 4, "ZeroDivisionError"),
         (OSError(28, "No space left on device"), 4, "error: [Errno 28] No space left on device\n"),
+        (SystemExit(0), 2, "sys.exit() in code of your own"),
         (KeyboardInterrupt, 130, "interrupted: what is finished is kept"),
     ],
 )

@@ -57,6 +57,7 @@ def metrics(tmp_path: Path) -> Path:
         (["--min", "f2=0"], 2, "no metric 'f2'; did you mean f1"),
         (["--min", "f1"], 2, "expected NAME=X"),
         (["--min", "f1=nan"], 2, "expected NAME=X"),
+        (["--min", "f1=0_5"], 2, "expected NAME=X"),
         (["--margin", "f1=0.1"], 2, "give --baseline RESULT"),
         ([], 2, "holds no verdicts"),
     ],
@@ -95,6 +96,7 @@ def test_verdicts_of_the_suite_decide_without_bounds(
         ("{", "m.json"),
         ("[]", "m.json"),
         ('{"metrics": [{"name": "a", "value": "1"}]}', "metrics.0.value"),
+        ('{"metrics": [{"name": "a", "ci_low": 1}]}', "no interval without a value"),
         ('{"metrics": [], "verdicts": [{"metric": "a"}]}', "verdicts.0.title"),
     ],
 )

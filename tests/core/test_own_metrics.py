@@ -106,6 +106,7 @@ def test_a_rerun_asks_for_the_file_and_runs_none_that_a_manifest_names(scored: P
     [
         ("METRICS = (\n", "own.py:1: SyntaxError: '(' was never closed"),
         ("\nraise ValueError('no')\n", "own.py:2: ValueError: no"),
+        ("\nraise SystemExit(0)\n", "own.py:2: SystemExit: 0"),
         ("x = 1\n", "own.py: expected METRICS = [et.Metric(...), ...]"),
         (
             ONE.format("Metric(name='m', numerator='nosuch', denominator='n', better='none')"),

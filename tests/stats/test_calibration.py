@@ -116,11 +116,13 @@ def test_labels_that_are_no_verdicts_have_a_mean_and_no_rates() -> None:
 
 def test_few_labels_give_counts_and_no_corrected_mean() -> None:
     scores, labels = judged()
-    found = c.calibrate(scores, labels.head(29))
+    unmeasured = scores.assign(metric="none", measured=False)
+    both = pd.concat([labels.head(29), labels.assign(metric="none")])
+    found = c.calibrate(pd.concat([scores, unmeasured]), both)
     row = found.frame.iloc[0]
     assert (row["n_labelled"], pd.isna(row["corrected_mean"])) == (29, True)
     assert row["labels_mean"] == labels.head(29)["label"].mean() and row["tpr"] > 0.5
-    (note,) = found.notes
+    note, _ = found.notes
     assert "of 29 cases; fewer than 30 labels correct no mean" in note
 
 

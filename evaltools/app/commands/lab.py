@@ -9,7 +9,6 @@ from pathlib import Path
 
 import click
 
-from ...core.commands import PATH
 from ...core.errors import UsageError, echo
 from ...core.files import asset_dir, require_writable, write_text
 
@@ -27,22 +26,16 @@ OFFLINE = [
     nargs=-1,
     type=click.UNPROCESSED,
 )
-@click.option(
-    "--dir",
-    "folder",
-    type=PATH,
-    default=Path("evaltools-lab"),
-    help="Folder of the notebooks' copy.",
-)
-def lab(folder: Path, options: tuple[str, ...]) -> None:
-    """Open JupyterLab on a copy of the notebooks.
+def lab(options: tuple[str, ...]) -> None:
+    """Open JupyterLab on a copy of the notebooks, in the folder evaltools-lab.
 
-    A file that is in the folder already is never overwritten: another --dir gets a fresh copy.
+    A file that is in the folder already is never overwritten.
     Options of JupyterLab are passed on to it, as --port 8889, --no-browser or, in a container whose port is
     published, --ip=0.0.0.0
     """
     if find_spec("jupyterlab") is None:
         raise UsageError("JupyterLab is not installed: pip install jupyterlab")
+    folder = Path("evaltools-lab")
     require_writable(folder)
     for path in asset_dir("notebooks").glob("*.ipynb"):
         if not (folder / path.name).exists():
