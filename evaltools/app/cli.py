@@ -83,24 +83,13 @@ class MainGroup(LazyGroup):
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         return super().__call__(*args, **options)
 
-    def make_context(
-        self,
-        info_name: str | None,
-        args: list[str],
-        *more: Any,
-        **options: Any,
-    ) -> click.Context:
-        with _messages():
-            return super().make_context(
-                info_name,
-                args,
-                *more,
-                **options,
-            )
+    @_messages()
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        return super().make_context(*arguments, **options)
 
+    @_messages()
     def invoke(self, ctx: click.Context) -> Any:
-        with _messages():
-            return super().invoke(ctx)
+        return super().invoke(ctx)
 
 
 @click.group(

@@ -16,7 +16,7 @@ from pydantic import Field, field_validator
 from ...core.check import Check, duplicate_texts, share_check
 from ...core.errors import Problems, UsageError, shown_path
 from ...core.files import first_names, nearest
-from ...core.metric import Metric, MetricTable
+from ...core.metric import Metric
 from ...core.suite import Source, Suite, SuiteOptions
 from .score import score, survey
 
@@ -112,14 +112,6 @@ class TableOptions(SuiteOptions):
         return self.model_copy(update={"found": tuple(found)})
 
 
-def runs(
-    path: Path,
-    problems: Problems,
-) -> list[str]:
-    """The names of the runs of a file, in order of appearance. InputError for no long file."""
-    return survey(path, problems).runs
-
-
 def locate(
     path: Path,
     name: str | None,
@@ -135,11 +127,6 @@ def locate(
     problems.raise_if_failed()
     options = options.with_metrics(content.metrics, shown_path(path))
     return Source(name or names[0], {"scores": path}, options)
-
-
-def metrics(options: TableOptions) -> MetricTable:
-    """The metrics of the file."""
-    return options.found
 
 
 def headline(
@@ -180,9 +167,9 @@ SUITE = Suite(
     input="FILE",
     options=TableOptions,
     locate=locate,
-    runs=runs,
+    runs=lambda path, problems: survey(path, problems).runs,  # in order of appearance
     score=score,
-    metrics=metrics,
+    metrics=lambda options: options.found,
     headline=headline,
     checks=checks,
 )
