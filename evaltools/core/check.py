@@ -243,53 +243,30 @@ def duplicate_texts(
     )
 
 
-def missing_units(
-    units: Mapping[str, int],
-    total: int,
-) -> Iterator[Check]:
-    """Runs of a study that lack units which others have. `units`: run -> number of its units, of `total`."""
-    lacking = {run: total - n for run, n in units.items() if n < total}
-    text = "Not all runs have all {total} samples: {runs}. Values of a run rest on its own samples."
+# code -> what is said of runs that lack units which others have, and of conditions that lack seeds
+LACKING = {
+    "missing-units": "Not all runs have all {total} samples: {who}. Values of a run rest on its own samples.",
+    "missing-seeds": "not all conditions have all of the {total} seeds: {who}",
+}
+
+
+def lacking(code: str, missing: Mapping[str, Sequence[str] | int], total: int) -> Iterator[Check]:
+    """Runs, or conditions, that lack what others have. `missing`: name -> what it lacks of `total`, or how much."""
+    n, sentences = 0, []
+    for name, what in missing.items():
+        if what:
+            n += what if isinstance(what, int) else len(what)
+            count = what if isinstance(what, int) else first_ten(what)
+            sentences.append(say("{run} lacks {count}", run=name, count=count))
     return share_check(
-        "missing-units",
+        code,
         "warning",
-        text,
-        sum(lacking.values()),
-        total * len(units),
+        LACKING[code],
+        n,
+        total * len(missing),
         total=total,
-        runs=_lacks(lacking),
+        who=first_ten(sentences),
     )
-
-
-def missing_seeds(
-    conditions: Mapping[str, Sequence[str]],
-) -> Iterator[Check]:
-    """Conditions of a study that lack seeds which others have."""
-    seeds = dict.fromkeys(seed for own in conditions.values() for seed in own)
-    lacking = {
-        condition: missing
-        for condition, own in conditions.items()
-        if (missing := [seed for seed in seeds if seed not in own])
-    }
-    text = "not all conditions have all of the {total} seeds: {conditions}"
-    return share_check(
-        "missing-seeds",
-        "warning",
-        text,
-        sum(map(len, lacking.values())),
-        len(seeds) * len(conditions),
-        total=len(seeds),
-        conditions=_lacks(lacking),
-    )
-
-
-def _lacks(lacking: Mapping[str, Any]) -> list[str]:
-    """Who lacks what, in words."""
-    sentences = []
-    for run, what in lacking.items():
-        count = first_ten(what) if isinstance(what, list) else what
-        sentences.append(say("{run} lacks {count}", run=run, count=count))
-    return first_ten(sentences)
 
 
 def _titles(rows: pd.DataFrame) -> list[str]:

@@ -93,11 +93,10 @@ def _card(
     """What the page shows of one results folder; raises whatever is wrong with its files.
 
     `lead`: the row of metrics.json of the metric that leads, with its texts as `cells`; empty where a check blocks all.
-    `verdict`, `trust`: (words, colour). `notes`: sentences. `links`: (file, address).
+    `verdict`, `trust`: (words, colour). `notes`: sentences.
     """
     manifest = read_model(folder / NAME, Manifest)
     stored = read_model(folder / METRICS, MetricsFile)
-    is_aggregate = manifest.kind == "aggregate"
     usable = {row.name: row for row in stored.metrics if row.name not in stored.blocked}
     name = next((n for n in (manifest.leading, *manifest.headline) if n in usable), "")
     lead: dict[str, Any] = {}
@@ -105,12 +104,7 @@ def _card(
         lead = {**usable[name].model_dump(), "metric": name}
         with speaking(language(), manifest.suite):
             lead["cells"] = shown_texts(lead)
-    verdict = _verdict(
-        folder,
-        manifest,
-        stored,
-        name,
-    )
+    verdict = _verdict(folder, manifest, stored, name)
     notes = _notes(folder, manifest, stored)
     levels = [level for level, _ in notes]
     worst = min(levels, key=list(LEVELS).index, default="info")
@@ -118,18 +112,16 @@ def _card(
     study = manifest.report or folder.name
     report = out / "reports" / study / REPORT
     is_inside = Path(study).name == study != ".."
-    files = [path for path in sorted(folder.rglob("[!.]*")) if path.is_file()]
     return {
         "name": folder.name,
-        "title": (is_aggregate and manifest.condition) or folder.name,
+        "title": manifest.condition or folder.name,
         "manifest": manifest,
-        "runs": manifest.runs if is_aggregate else [],
         "lead": lead,
         "verdict": (say(verdict), VERDICTS.get(verdict, "info")),
         "trust": (say(words, n=levels.count(worst)), colour),
         "notes": [clipped(sentence, SENTENCE_LENGTH) for _, sentence in notes],
         "report": _address(out, report) if is_inside and report.is_file() else "",
-        "links": [(path.name, _address(out, path)) for path in files],
+        "files": f"{_address(out, folder)}/",
         "id": anchor("run", folder.name),
         "children": [],
     }
@@ -142,17 +134,14 @@ def _verdict(
     leading: str,
 ) -> str:
     """The verdict of a condition's comparison on its leading metric, else the worst of its suite."""
+    words = sorted(row.verdict for row in stored.verdicts)  # fail, look, pass
     path = folder / "comparison.csv"
     if path.is_file():
-        compared = pd.read_csv(path, dtype=str, keep_default_na=False)
-        verdicts = compared.set_index(["candidate", "metric"])["verdict"].to_dict()
-        if (manifest.condition, leading) in verdicts:
-            return verdicts[manifest.condition, leading]
-    words = [row.verdict for row in stored.verdicts]
-    if words:
-        return "fail" if "fail" in words else words[0]
-    is_baseline = manifest.condition and manifest.condition == manifest.baseline
-    return "baseline" if is_baseline else ""
+        rows = pd.read_csv(path, dtype=str, keep_default_na=False).set_index("metric")
+        is_own = rows["candidate"] == manifest.condition
+        words = ["baseline"] if manifest.condition == manifest.baseline else []
+        words += rows.loc[is_own & (rows.index == leading), "verdict"].tolist()
+    return next(iter(words), "")
 
 
 def _notes(
@@ -202,7 +191,8 @@ def render(
         below = {card["name"]: card for card in members if card["manifest"].kind == "run"}
         conditions = [card for card in members if card["manifest"].kind == "aggregate"]
         for card in conditions:
-            card["children"] = [below.pop(name) for name in card["runs"] if name in below]
+            names = card["manifest"].runs
+            card["children"] = [below.pop(name) for name in names if name in below]
         with speaking(language(), suite):
             title = say(members[0]["manifest"].suite_title or suite)
         sections.append((title, [*conditions, *below.values()]))

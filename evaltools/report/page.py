@@ -1,6 +1,6 @@
 """The page: an executed notebook as one HTML file that loads nothing, and what its pieces are made of.
 
-Contents list, folded code, sorting and filtering; the files of the folder `templates`; the Hangul and Han glyphs for
+Contents list, folded code, filters; the files of the folder `templates`; the Hangul and Han glyphs for
 figures and pages on machines that have no font with them.
 """
 
@@ -31,7 +31,6 @@ from .text import (
     plain,
     safe,
     short,
-    sort_key,
     text_class,
     visible,
 )
@@ -39,7 +38,7 @@ from .text import (
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-SCRIPTS = ("vendor/sortable.min.js", "report/page.js")
+SCRIPTS = ("report/page.js",)
 
 # the words of a script: `say` is called there with the English text in double quotes
 SPOKEN = re.compile(r'\bsay\("((?:[^"\\]|\\.)*)"')
@@ -197,7 +196,6 @@ def environment() -> Environment:
         "short": short,
         "text_class": text_class,
         "visible": visible,
-        "sort_key": sort_key,
         "axis_labels": axis_labels,
     }
     templates.tests["measured"] = lambda number: not is_null(number)

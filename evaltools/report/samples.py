@@ -147,7 +147,6 @@ def samples(
             CLIP,
             texts,
             pieces_of,
-            linked(places, pieces_of),
         )
         room -= len(piece.encode())
         if room < 0 and pieces:
@@ -187,26 +186,6 @@ def placed(
             pieces += [text[written : place.start], place]
             written = place.end
     return [*pieces, text[written:CLIP]]
-
-
-def linked(
-    places: Sequence[Place],
-    pieces: Mapping[str, Sequence[str | Place]],
-) -> dict[Place, Place]:
-    """Each numbered place that is marked -> the mark in another text that its link leads to.
-
-    It is the place of the same number there, or the one that is marked where the two overlap; none beyond CLIP.
-    """
-    marked = [piece for of in pieces.values() for piece in of if isinstance(piece, Place)]
-    links: dict[Place, Place] = {}
-    for place in marked:
-        for other in places:
-            if place.number and other.number == place.number and other.column != place.column:
-                for target in marked:
-                    overlaps = target.start < other.end and other.start < target.end
-                    if target.column == other.column and target.number and overlaps:
-                        links.setdefault(place, target)
-    return links
 
 
 # --- how a suite without a view of its own shows its samples

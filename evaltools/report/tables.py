@@ -76,21 +76,15 @@ def table(
     df: pd.DataFrame,
     caption: str = "",
 ) -> HtmlTable:
-    """A frame as a table that sorts and filters in the report.
+    """A frame as a table that filters in the report.
 
     The heads are the names of its columns, which are translated where they are words of ours, as the caption is. Cells
     of Markup are HTML already, all else is text. Beyond ROWS rows a line counts the rest.
     """
-    shown = df.head(ROWS)
-    heads, texts, numeric = text_columns(shown)
-    sorts = map(pd.api.types.is_numeric_dtype, shown.dtypes)
-    rows = []
-    for cells, values in zip(zip(*texts), shown.itertuples(index=False, name=None)):
-        rows.append(list(zip(cells, values)))
-    columns = list(zip(heads, numeric, sorts))
+    heads, texts, numeric = text_columns(df.head(ROWS))
     html = macros().table(
-        columns,
-        rows,
+        list(zip(heads, numeric)),
+        list(zip(*texts)),
         len(df),
         say(caption) if caption else "",
     )

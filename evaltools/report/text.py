@@ -9,7 +9,7 @@ import hashlib
 import math
 import re
 from collections.abc import Callable, Iterable
-from numbers import Integral, Number, Real
+from numbers import Integral, Number
 from typing import Any
 from unicodedata import east_asian_width
 
@@ -123,19 +123,6 @@ def mde_text(row: Row) -> str:
     """
     digits = 1 if row["n_units"] < KNOWN_UNITS else 2
     return number(row["mde"], max(0, decimals_of(row["mde"], digits)))
-
-
-def sort_key(value: Any) -> float | str:
-    """What a cell of a table sorts by: its number, or "" (last) where it has none.
-
-    Six significant digits and twelve decimals: the last digits of a sum depend on the processor, and a page must not.
-
-    >>> sort_key(0.28168669095825843)
-    0.281687
-    """
-    if is_null(value) or not isinstance(value, Real):
-        return ""
-    return round(float(f"{float(value):.6g}"), 12)
 
 
 # --- axes of strips and figures

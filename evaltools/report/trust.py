@@ -15,9 +15,8 @@ from ..core.check import (
     class_sizes,
     constant_metrics,
     few_units,
+    lacking,
     mean_units,
-    missing_seeds,
-    missing_units,
     not_random,
     one_sided_missing,
     other_texts,
@@ -55,15 +54,17 @@ def run_checks(run: Run) -> list[Check]:
 def study_checks(study: Result) -> list[Check]:
     """What the checks of its runs found, and those of units and seeds that some runs lack; the worst first."""
     checks = checks_of_runs([spoken_checks(run) for run in study.results])
-    sizes = {run.name: run.n_units for run in study.results}
-    checks += missing_units(sizes, study.n_units)
+    missing = {run.name: study.n_units - run.n_units for run in study.results}
+    checks += lacking("missing-units", missing, study.n_units)
     if study.candidates:
         leading = study.differences_of(*dict.fromkeys([study.primary, *study.headline]))
         checks += [*one_sided_missing(leading), *not_random(leading)]
         for candidate, rows in study.frame.groupby("candidate", sort=False):
             checks += other_texts(rows["n_other_texts"].iloc[0], study.baseline, candidate)
     if study.seeded:
-        checks += missing_seeds({name: list(runs) for name, runs in study.conditions.items()})
+        seeds = dict.fromkeys(seed for runs in study.conditions.values() for seed in runs)
+        lacks = {n: [s for s in seeds if s not in runs] for n, runs in study.conditions.items()}
+        checks += lacking("missing-seeds", lacks, len(seeds))
     return worst_first(checks)
 
 

@@ -59,11 +59,7 @@
     input.addEventListener("input", run);
     filters.push(() => { input.value = ""; run(); });
   };
-  all("table.sortable").forEach((table) => {
-    all("thead th", table).forEach((head) => {
-      head.tabIndex = 0;
-      head.addEventListener("keydown", (event) => { if (event.key === "Enter") head.click(); });
-    });
+  all(".et-table:not(.et-strips)").forEach((table) => {
     if (table.tBodies[0].rows.length < MIN_ITEMS) return;
     const name = table.caption ? table.caption.textContent : say("table");
     addFilter(table.closest(".et-box") || table, say("Filter {what}", { what: name }), () => Array.from(table.tBodies[0].rows));

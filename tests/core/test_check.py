@@ -8,7 +8,7 @@ from evaltools.core.check import (
     Check,
     checks_of_runs,
     constant_metrics,
-    missing_units,
+    lacking,
 )
 
 
@@ -45,14 +45,14 @@ def test_a_metric_that_varies_or_that_is_not_measured_is_not() -> None:
 
 
 def test_runs_that_lack_units() -> None:
-    (check,) = missing_units({"r1": 50, "r2": 33}, 50)
+    (check,) = lacking("missing-units", {"r1": 0, "r2": 17}, 50)
     assert (
         (check.n, check.of) == (17, 100)
         and "r2 lacks 17" in check.message
         and "r1" not in check.message
     )
-    assert codes(missing_units({"r1": 50, "r2": 50}, 50)) == []
-    (check,) = missing_units({f"r{n}": 49 for n in range(1000)}, 50)
+    assert codes(lacking("missing-units", {"r1": 0, "r2": 0}, 50)) == []
+    (check,) = lacking("missing-units", {f"r{n}": 1 for n in range(1000)}, 50)
     assert check.n == 1000 and "r9 lacks 1, and 990 more. " in check.message
 
 

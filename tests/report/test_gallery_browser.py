@@ -60,8 +60,8 @@ def test_results_are_read_searched_and_unfolded(
     assert "cannot be measured" in row.inner_text() and not row.get_by_text("only 24").is_visible()
     row.locator("summary").click()
     assert row.get_by_text("only 24 units (case_id)").is_visible()
-    link = row.get_by_role("link", name="metrics.json")
-    assert link.get_attribute("href") == "results/blocked/metrics.json"
+    link = row.get_by_role("link", name="Files")
+    assert link.get_attribute("href") == "results/blocked/"
     page.get_by_role("button", name="Runs of with_memory").focus()
     page.keyboard.press("Enter")
     place = names(page).index("with_memory_aggregated")
