@@ -231,9 +231,9 @@ def how(study: Result) -> str:
     if not study.candidates:
         return " ".join(cover(study.estimates, study.resampling))
     first, other = (set(study.conditions[name]) for name in (study.baseline, study.candidates[0]))
-    by = (
-        say("sample and seed" if first == other else "sample") if study.seeded else study.suite.unit
-    )
+    by = study.suite.unit
+    if study.seeded:
+        by = say("sample and seed") if first == other else say("sample")
     paired = say("Paired by {by}; samples missing on one side are left out.", by=by)
     covered = cover(study.differences_of(*study.headline), study.resampling)
     return " ".join([paired, *family(study), *covered])
