@@ -49,7 +49,9 @@ def test_words_of_a_suite_stay_in_it() -> None:
 
 def test_figures_of_a_title_are_no_part_of_its_key() -> None:
     with speaking("ko"):
-        assert say("Follow-up pass rate (≥ 0.75)") == "후속 안내 통과율 (≥ 0.75)"
+        assert (
+            say("Follow-up pass rate, all cases (≥ 0.75)") == "후속 안내 통과율, 전체 사례 (≥ 0.75)"
+        )
         assert say("FOOD#QUALITY at 0.5") == "FOOD#QUALITY at 0.5"
 
 
