@@ -18,15 +18,12 @@ from ...core.metric import Metric, make_metric
 if TYPE_CHECKING:
     from ...report.run import Run
 
-# ratios only
-METRICS: tuple[Any, ...] = tuple(
-    map(
-        make_metric,
-        tomllib.loads(Path(__file__).with_name("metrics.toml").read_text(encoding="utf-8"))[
-            "metric"
-        ],
-    )
+TABLES: dict[str, Any] = tomllib.loads(
+    Path(__file__).with_name("metrics.toml").read_text(encoding="utf-8")
 )
+
+# ratios only
+METRICS: tuple[Any, ...] = tuple(map(make_metric, TABLES["metric"]))
 
 
 class Measure(NamedTuple):
@@ -47,56 +44,7 @@ class Measure(NamedTuple):
     totals: Mapping[str, str] = {}
 
 
-MEASURES = (
-    Measure(
-        key="M1",
-        title="Context continuity",
-        stored="m1_context_continuity",
-        eligible="eligible_m1",
-        failing="m1_hits < m1_keys or m1_contradiction > 0",
-        totals={
-            "required_key_total": "m1_keys",
-            "required_key_hit_total": "m1_hits",
-            "short_term_hit_total": "m1_short_term_hits",
-            "long_term_hit_total": "m1_long_term_hits",
-            "profile_hit_total": "m1_profile_hits",
-        },
-    ),
-    Measure(
-        key="M2",
-        title="Profile accuracy",
-        stored="m2_profile_accuracy",
-        eligible="m2_dialog",
-    ),
-    Measure(
-        key="M3",
-        title="Risk disclosure",
-        stored="m3_risk_coverage",
-        eligible="eligible_m3",
-        failing="m3_hits < m3_tags",
-        totals={"risk_required_total": "m3_tags", "risk_hit_total": "m3_hits"},
-    ),
-    Measure(
-        key="M4",
-        title="Compliance",
-        stored="m4_compliance",
-        eligible="eligible_m4",
-        failing="m4_correct < 1 or m4_severe > 0",
-        totals={"severe_count": "m4_severe"},
-    ),
-    Measure(
-        key="M5",
-        title="Explainability",
-        stored="m5_explainability",
-        eligible="eligible_m5",
-        failing="m5_hits < m5_elements",
-        totals={
-            "rubric_required_total": "m5_elements",
-            "rubric_hit_total": "m5_hits",
-            "judge_scored_turns": "eligible_m5",
-        },
-    ),
-)
+MEASURES = [Measure(**row) for row in TABLES["measure"]]
 
 
 def micro_and_macro(measure: Measure) -> tuple[dict[str, Metric], dict[str, Metric]]:

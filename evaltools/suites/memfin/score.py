@@ -16,7 +16,7 @@ from ...core.json_files import read_json, read_jsonl
 from ...core.records import File, fitted, unique_records
 from ...core.suite import Source, SuiteOptions
 from ...core.workers import Workers
-from .measures import add_dialog_ratios
+from .measures import TABLES, add_dialog_ratios
 from .rules import (
     LABELS,
     VALUES,
@@ -169,82 +169,9 @@ def _gaps(
                 yield "unresolvable-key", message, field
 
 
-# The columns of turn_eval.jsonl, what score_dialog finds in a turn -> their dtypes; "json" is a list or an object, which
-# the units hold as text.
-TURN_EVAL = {
-    "trace_version": "str",
-    "run_id": "str",
-    "dialog_id": "str",
-    "turn_pair_id": "Int64",
-    "eligible_m1": "bool",
-    "eligible_m2": "bool",
-    "eligible_m3": "bool",
-    "eligible_m4": "bool",
-    "eligible_m5": "bool",
-    "required_keys_raw": "json",
-    "resolved_keys": "json",
-    "key_hit_flags": "json",
-    "key_hit_sources": "json",
-    "m1_source_hits": "json",
-    "constraint_contradiction": "Int64",
-    "risk_required_tags": "json",
-    "risk_pred_tags": "json",
-    "risk_tag_hits": "Int64",
-    "forbidden_hits": "json",
-    "pred_compliance_label": "str",
-    "gt_compliance_label": "str",
-    "rubric_required": "json",
-    "rubric_hit_items": "json",
-    "judge_score_1_5": "float64",
-}
-
-# what a reader needs to see why a turn falls short, and what breakdowns go by
-EVIDENCE = {
-    "scenario_type": "str",
-    "difficulty": "str",
-    "turn_status": "str",
-    "user_text": "str",
-    "context": "str",
-    "reply": "str",
-    "error": "str",
-    "violations": "json",
-    "contradicted_constraints": "json",
-    "missed_tags": "json",
-    "missed_elements": "json",
-    "profile": "json",
-}
-
-# the numbers that the metrics sum; null where the turn is not eligible
-SUMS = (
-    "turn",
-    "turn_failed",
-    "m1_keys",
-    "m1_hits",
-    "m1_strict",
-    "m1_contradiction",
-    "m1_short_term_hits",
-    "m1_long_term_hits",
-    "m1_profile_hits",
-    "m2_dialog",
-    "m2_skipped",
-    "m2_risk_level_acc",
-    "m2_horizon_acc",
-    "m2_liquidity_acc",
-    "m2_constraints_f1",
-    "m2_preferences_f1",
-    "m2_profile_score",
-    "m3_tags",
-    "m3_hits",
-    "m3_strict",
-    "m4_correct",
-    "m4_severe",
-    "m4_forbidden",
-    "m5_elements",
-    "m5_hits",
-    "m5_score",
-)
-
-COLUMNS = {**TURN_EVAL, **EVIDENCE, **dict.fromkeys(SUMS, "float64")}
+# column -> its dtype; "json" is a list or an object, which the units hold as text
+TURN_EVAL: dict[str, str] = TABLES["turn_eval"]
+COLUMNS = {**TURN_EVAL, **TABLES["evidence"], **dict.fromkeys(TABLES["sums"], "float64")}
 
 JSON = [name for name, kind in COLUMNS.items() if kind == "json"]
 
