@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 from pydantic import Field
 
-from ...core.errors import Problems, UsageError
+from ...core.errors import Problems
 from ...core.files import dumps, first_names
 from ...core.json_files import read_json, read_jsonl
 from ...core.records import File, fitted, unique_records
@@ -56,21 +56,19 @@ def locate(
     options: MemfinOptions,
     problems: Problems,
 ) -> Source:
-    """The trace of a run: a file, or a `dialog_trace*.jsonl` of a folder: its only one, or the one with this stem.
+    """The trace of a run: a file, or the only `dialog_trace*.jsonl` of a folder.
 
-    A trace is named as its folder; one of several in a folder as its file. UsageError where a folder holds several
-    and `name` is none of their stems, InputError where it holds none. Where the run_manifest.json beside the trace says
-    that memory keys were ignored, so do the options (D44).
+    A trace is named as its folder; one of several in a folder as its file. InputError where a folder does not hold just
+    one. Where the run_manifest.json beside the trace says that memory keys were ignored, so do the options (D44).
     """
     trace = path
     if path.is_dir():
-        traces = _traces(path)
-        if not traces:
-            raise problems.fatal("missing-file", f"no {PATTERN} in this folder", file=path)
-        if len(traces) > 1 and name not in traces:
-            listed = first_names(traces.values())
-            raise UsageError(f"{path} holds several traces; name one: {listed}")
-        trace = traces.get(name or "", next(iter(traces.values())))
+        traces = sorted(path.glob(PATTERN))
+        if len(traces) != 1:
+            found = first_names([trace.name for trace in traces]) or "none"
+            message = f"expected one {PATTERN} in this folder, found {found}"
+            raise problems.fatal("missing-file", message, file=path)
+        [trace] = traces
     File(trace, problems)
     folder = trace.resolve().parent
     files = {"trace": trace}
@@ -80,19 +78,8 @@ def locate(
         if isinstance(content, dict) and content.get("m1_handling") == MEMORY_IGNORED:
             files["run_manifest"] = manifest
             options = MemfinOptions(ignore_memory_keys=True)
-    has_others = _traces(folder).keys() - {trace.stem}
+    has_others = {*folder.glob(PATTERN)} - {folder / trace.name}
     return Source(name or (trace.stem if has_others else folder.name), files, options)
-
-
-def _traces(folder: Path) -> dict[str, Path]:
-    """The traces in a folder by their stems."""
-    return {trace.stem: trace for trace in sorted(folder.glob(PATTERN))}
-
-
-def runs(path: Path, problems: Problems) -> Sequence[str | None]:
-    """The stems of the traces of a folder of several; [None] for a trace that names itself."""
-    traces = _traces(path)
-    return list(traces) if len(traces) > 1 else [None]
 
 
 def score(

@@ -13,7 +13,7 @@ import json
 from ...core.suite import Suite
 from .cards import VIEW, checks, write_artifacts
 from .measures import METRICS, TABLES
-from .score import JSON, PATTERN, MemfinOptions, locate, runs, score
+from .score import JSON, PATTERN, MemfinOptions, locate, score
 
 HEADLINE: tuple[str, ...] = tuple(TABLES["headline"])
 
@@ -41,7 +41,6 @@ SUITE = Suite(
     locate=locate,
     recognised=(PATTERN,),
     score=score,
-    runs=runs,
     metrics=lambda options: METRICS,
     headline=lambda options, blocked: HEADLINE,
     primary=primary,
