@@ -157,7 +157,11 @@ def test_check_lists_problems_and_writes_nothing(here: Path) -> None:
         (["score", "cr", "example:cr/nosuch"], 2, "error: no example 'cr/nosuch'"),
         (["report", "seeds", "example:summary"], 2, "does not say by its name which suite"),
         (["report", "seeds", "absent"], 2, "nothing named absent__seed<N>_<mode> beside it"),
-        (["score", "memfin", f"example:cr/{RUN}"], 3, "no dialog_trace*.jsonl in this folder"),
+        (
+            ["score", "memfin", f"example:cr/{RUN}"],
+            3,
+            "expected one dialog_trace*.jsonl in this folder, found none",
+        ),
         (["compare", "absent", SEEDS[0]], 2, "absent: no such run"),
         (["gallery"], 2, "outputs: no such folder"),
         (["gate", "absent", "--min", "n=1"], 3, "absent: no such file"),

@@ -39,7 +39,7 @@ def test_an_assistant_that_echoes_its_user_takes_the_headline_away(tmp_path: Pat
     assert of_replies | {"m1_contradiction_rate"} <= run.blocked
     # memory, and counts, do not rest on replies
     assert not {"m1_key_coverage", "m4_eligible_n", "turn_failure_rate"} & run.blocked
-    assert run.headline == ("m1_key_coverage", "m2_profile_score")
+    assert run.headline == ("m2_profile_score", "m1_key_coverage")
     assert run.primary == "m2_profile_score"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from evaltools import InputError, Resampling, Run, UsageError, evaluate
+from evaltools import InputError, Resampling, Run, evaluate
 from tests.suites.memfin.memfin_traces import PROFILE, dialog, turn, write
 
 QUICK = Resampling(n_resamples=100)
@@ -26,9 +26,9 @@ def test_which_trace_and_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(folder)
     assert run(Path("dialog_trace_mem0.jsonl")).name == "agent"
     write(folder, dialog(), name="dialog_trace.jsonl")
-    with pytest.raises(UsageError, match=r"several traces.*trace\.jsonl.*trace_mem0\.jsonl"):
+    with pytest.raises(InputError, match=r"expected one.*trace\.jsonl, dialog_trace_mem0\.jsonl"):
         run(folder)
-    assert run(trace).name == run(folder, name="dialog_trace_mem0").name == "dialog_trace_mem0"
+    assert run(trace).name == "dialog_trace_mem0"
     (tmp_path / "empty").mkdir()
     for nowhere in (tmp_path / "nowhere", tmp_path / "empty"):
         with pytest.raises(InputError, match="missing-file"):
