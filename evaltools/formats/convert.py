@@ -68,9 +68,19 @@ def convert(
     """
     form = FORMATS[name]
     settings = {key: value for key, value in options.items() if value not in (None, ())}
-    _check_options(name, form, settings, len(files))
+    _check_options(
+        name,
+        form,
+        settings,
+        len(files),
+    )
     refuse_input(target, files)
-    found = _rows(form, files, settings, problems)
+    found = _rows(
+        form,
+        files,
+        settings,
+        problems,
+    )
     if form.kind == "scores":
         if as_ == "predictions":
             raise UsageError(f"{name} holds scores: --as predictions is for aspect-based sentiment")

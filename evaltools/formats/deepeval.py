@@ -50,8 +50,18 @@ def read(source: Source) -> Records:
             if score is not None and threshold is not None and score != threshold:
                 is_higher = None if success is None else (score > threshold) == success
             scores += [
-                Score(measured.name, score, is_higher, error),
-                Score(f"{measured.name} passed", success, True, error),
+                Score(
+                    measured.name,
+                    score,
+                    is_higher,
+                    error,
+                ),
+                Score(
+                    f"{measured.name} passed",
+                    success,
+                    True,
+                    error,
+                ),
             ]
         texts = {"output": case.actualOutput, "target": case.expectedOutput}
         metadata = case.additionalMetadata

@@ -175,7 +175,14 @@ def _scored(
 ) -> Records:
     """The samples with a score for each metric that they have; one without any has all of the log, not measured."""
     records = list(samples)
-    scores_errors = bool(at(header, "eval", "config", "score_on_error"))
+    scores_errors = bool(
+        at(
+            header,
+            "eval",
+            "config",
+            "score_on_error",
+        )
+    )
     n_errors = sum(bool(sample.error and sample.scores) for _, sample in records)
     if n_errors and scores_errors:
         message = (

@@ -96,7 +96,15 @@ def read(source: Source) -> Records:
         value = row.get("value")
         if not isinstance(value, list | dict):
             values[row["metric"]] += [] if value is None else [value]
-    directions = {name: _direction(name, found, results, source) for name, found in values.items()}
+    directions = {
+        name: _direction(
+            name,
+            found,
+            results,
+            source,
+        )
+        for name, found in values.items()
+    }
     for place, row in rows:
         yield place, {**row, "higher_is_better": directions.get(row["metric"])}
 
@@ -144,7 +152,15 @@ def _direction(
         source.warn("log-likelihood", message, field=metric)
         return True
     with suppress(Unfit):
-        reported = number(at(results, "results", source.task, name), name)
+        reported = number(
+            at(
+                results,
+                "results",
+                source.task,
+                name,
+            ),
+            name,
+        )
         mean = fmean(values) if values else math.nan
         is_mean = math.isnan(mean) or math.isclose(
             reported or 0,

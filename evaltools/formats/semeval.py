@@ -74,7 +74,12 @@ def _tuple(element: Element) -> dict[str, Any]:
         return opinion(found.category, "", polarity)
     if found.start is None or found.end is None:
         raise Unfit(element.tag, "expected whole numbers from and to")
-    return opinion(found.category, found.term, polarity, (found.start, found.end))
+    return opinion(
+        found.category,
+        found.term,
+        polarity,
+        (found.start, found.end),
+    )
 
 
 def _samples_of(element: Element) -> list[Element]:

@@ -177,7 +177,14 @@ def card_rows(
         label = first.ref or say("(no ref)")
         if not first.term:
             label = f"{label} · {say('implicit')}"
-        rows.append(Row(label, cells, first.term, mark))
+        rows.append(
+            Row(
+                label,
+                cells,
+                first.term,
+                mark,
+            )
+        )
     return rows
 
 
@@ -198,7 +205,14 @@ def _places(text: str, rows: Sequence[Row]) -> list[Place]:
     for row in sorted(rows, key=lambda row: row.mark != "bad"):
         start = text.find(row.part)
         if row.mark and row.part and start >= 0:
-            places.append(Place("text", start, start + len(row.part), row.mark))
+            places.append(
+                Place(
+                    "text",
+                    start,
+                    start + len(row.part),
+                    row.mark,
+                )
+            )
     return places
 
 

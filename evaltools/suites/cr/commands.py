@@ -53,7 +53,12 @@ def scorecards(
     from .score import write_scorecards
 
     problems = Problems(on_error)
-    n = write_scorecards(resolve(str(outputs)), resolve(str(gold)), target, problems)
+    n = write_scorecards(
+        resolve(str(outputs)),
+        resolve(str(gold)),
+        target,
+        problems,
+    )
     problems.tell(quiet)
     if not quiet:
         echo(f"{n} scorecards -> {target}")

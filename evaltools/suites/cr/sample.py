@@ -110,10 +110,25 @@ def unit_row(
         "n_pred_used": len(final.tuples) if gold.tuples else 0,
         "n_invalid_ref": [ref for ref, _, _ in final.tuples].count("") if gold.tuples else 0,
         **{f"from_{name}": source == name for name in FINAL_SOURCES},
-        **_f1_columns(gold, stage1, final, protocol),
-        **_aspect_columns(gold, final, ranked, options),
+        **_f1_columns(
+            gold,
+            stage1,
+            final,
+            protocol,
+        ),
+        **_aspect_columns(
+            gold,
+            final,
+            ranked,
+            options,
+        ),
         **_implicit_columns(card, gold_rows, rows),
-        **_review_columns(card, stage1, final, protocol),
+        **_review_columns(
+            card,
+            stage1,
+            final,
+            protocol,
+        ),
         **_risk_columns(card),
         **_drop_columns(card, text, options),
         "final_out_of_text": any(p[0] not in compared_text for p in final.pairs["otepol"]),
@@ -284,7 +299,15 @@ def _drop_columns(
     The stored reason counts where it is one of DROP_REASONS, else the one that the term and its span give.
     """
     reasons = set()
-    for aspect in at(card, "inputs", "ate_debug", "filtered") or ():
+    for aspect in (
+        at(
+            card,
+            "inputs",
+            "ate_debug",
+            "filtered",
+        )
+        or ()
+    ):
         if aspect.action == "drop":
             reason = aspect.drop_reason
             if reason not in DROP_REASONS:
