@@ -17,7 +17,6 @@ from ..core.commands import (
     PATH,
     Decorator,
     Number,
-    finite,
     lang_option,
     n_resamples_option,
     on_error_option,
@@ -153,10 +152,9 @@ study_options = together(
 def _named_number(text: str) -> tuple[str, float]:
     """(name of a metric, finite number) of "NAME=X"."""
     name, _, value = text.rpartition("=")
-    with suppress(ValueError):
-        if name:
-            return name.strip(), finite(value)
-    raise click.BadParameter(f"{text!r}: expected NAME=X with a finite number X")
+    if not name:
+        raise click.BadParameter(f"{text!r}: expected NAME=X with a finite number X")
+    return name.strip(), Number().convert(value, None, None)
 
 
 def named_numbers(

@@ -33,27 +33,14 @@ class NameablePath(click.Path):
 PATH = NameablePath(path_type=Path)
 
 
-def finite(text: str) -> float:
-    """The finite number that a text writes in plain digits. ValueError for another text.
-
-    >>> finite("-1e-3")
-    -0.001
-    """
-    number = float(text)
-    if not math.isfinite(number) or not text.isascii() or "_" in text:
-        raise ValueError(text)
-    return number
-
-
 class Number(click.FloatRange):
-    """A finite number within limits."""
+    """A finite number within limits, in plain digits."""
 
     def convert(self, value: Any, *place: Any) -> Any:
-        try:
-            finite(str(value))
-        except ValueError:
-            self.fail(f"{value!r} is no finite number", *place)
-        return super().convert(value, *place)
+        number, text = super().convert(value, *place), str(value)
+        if not math.isfinite(number) or not text.isascii() or "_" in text:
+            self.fail(f"{text!r} is no finite number", *place)
+        return number
 
 
 # a run may also be example:NAME, a common prefix, or several joined by commas

@@ -75,11 +75,15 @@ def not_json(reason: str) -> str:
 def settings_of(
     model: type[T],
     what: str,
-    values: Mapping[str, Any],
+    *layers: Mapping[str, Any],
 ) -> T:
-    """A model of settings from those values that are not None. UsageError with all that it does not accept."""
+    """A model of settings; a later layer goes before an earlier one, None stands for what is there without it.
+
+    UsageError with all that the model does not accept.
+    """
+    values = {k: v for layer in layers for k, v in layer.items() if v is not None}
     try:
-        return model(**{name: value for name, value in values.items() if value is not None})
+        return model(**values)
     except ValidationError as e:
         wrong = "; ".join(f"{name}: {message}" for _, name, message in describe(e))
         raise UsageError(f"{what}: {wrong}") from e
@@ -177,13 +181,18 @@ class File:
             wrong = "unreadable-file", "cannot be read: permission denied"
         else:
             with path.open("rb") as f:
-                start = f.read(4)
+                start = f.read(1 << 16)
             wrong = None if start else ("empty-file", "the file is empty")
         kinds = [kind for mark, kind in FOREIGN.items() if start.startswith(mark)]
-        if b"\0" in start:
+        if re.search(rb"\r[^\n]", start) and b"\n" not in start and ending(path) != ".json":
+            kinds.append("of lines that end in CR alone")
+        if b"\0" in start[:4]:
             kinds.append("binary")
         if kinds and ending(path) not in BINARY:
-            wrong = "wrong-encoding", f"the file is {kinds[0]}; expected text in UTF-8"
+            wrong = (
+                "wrong-encoding",
+                f"the file is {kinds[0]}; expected text in UTF-8, its lines ended by LF",
+            )
         if wrong:
             raise self.fatal(*wrong)
 

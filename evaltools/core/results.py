@@ -55,12 +55,12 @@ def run_folders(folder: Path) -> list[Path]:
     return folders or [folder]
 
 
-def suite_of_manifest(manifest: Manifest, suite: Suite | None = None) -> Suite:
+def suite_of_manifest(manifest: Manifest, suite: str | Suite | None = None) -> Suite:
     """The suite of a result, with the further metrics that it was scored by.
 
     UsageError for one not known here, and where it is not `suite`.
     """
-    suite = suite or get_suite(manifest.suite)
+    suite = get_suite(suite or manifest.suite)
     if suite.name != manifest.suite:
         raise UsageError(f"{manifest.run} is a result of {manifest.suite}, not of {suite.name}")
     return replace(suite, further=tuple(map(make_metric, manifest.metrics)))
@@ -85,7 +85,9 @@ def spoilt_files(folder: Path, manifest: Manifest) -> list[str]:
     return spoilt
 
 
-def read_result(folder: Path, options: Any = None, suite: Suite | None = None) -> dict[str, Any]:
+def read_result(
+    folder: Path, options: Any = None, suite: str | Suite | None = None
+) -> dict[str, Any]:
     """The fields of the `report.run.Run` whose result stands in a folder; `options`: instead of the recorded ones.
 
     UsageError where none does, or its numbers are those of other code or rules; InputError where it is not as it was

@@ -89,9 +89,8 @@ def evaluate(
         "method": ci,
         "seed": seed,
     }
-    defaults = {} if resampling is None else dict(resampling)
-    changed = {setting: value for setting, value in settings.items() if value is not None}
-    resampling = settings_of(Resampling, "settings of the intervals", defaults | changed)
+    defaults = dict(resampling or {})
+    resampling = settings_of(Resampling, "settings of the intervals", defaults, settings)
     if out is not None:
         out = resolve(out)
         require_out(out)
@@ -167,5 +166,5 @@ def load(
     'with_memory__seed1_proposed'
     """
     folder = resolve(folder)
-    run = Run(**read_result(folder, suite=get_suite(suite) if suite else None), folder=folder)
+    run = Run(**read_result(folder, suite=suite), folder=folder)
     return run.where(query) if query else run

@@ -69,6 +69,7 @@ DAMAGED: dict[str, tuple[str, str, bytes, str]] = {
     "compressed": ("summary", "c.jsonl", gzip.compress(GOOD), "compressed (gzip)"),
     "cut": ("summary", "c.jsonl", GOOD[:-20], "c.jsonl:24"),
     "empty": ("summary", "c.jsonl", b"", "c.jsonl: the file is empty"),
+    "CR": ("summary", "c.csv", b"id,answer\r1,x\r", "CR alone"),
     "field": ("memfin", "dialog_trace.jsonl", b'{"x": 1}\n', "dialog_trace.jsonl:1"),
     "no record": ("summary", "c.json", b"[]\n", "c.json"),
 }

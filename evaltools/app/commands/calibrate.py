@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from ...core.commands import PATH, finite
+from ...core.commands import PATH
 from ...core.errors import Problems, echo, paragraph
 from ...core.files import YOURS, refuse_input, write_csv
 from ...core.records import File
@@ -36,8 +36,8 @@ def _scale(text: str) -> tuple[float, float]:
     """(low, high) of "1-5"."""
     low, _, high = text.partition("-")
     with suppress(ValueError):
-        if finite(low) < finite(high):
-            return finite(low), finite(high)
+        if float(low) < float(high):
+            return float(low), float(high)
     raise click.BadParameter(f"expected LOW-HIGH, such as 1-5, got {text!r}")
 
 
