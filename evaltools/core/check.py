@@ -250,7 +250,11 @@ LACKING = {
 }
 
 
-def lacking(code: str, missing: Mapping[str, Sequence[str] | int], total: int) -> Iterator[Check]:
+def lacking(
+    code: str,
+    missing: Mapping[str, Sequence[str] | int],
+    total: int,
+) -> Iterator[Check]:
     """Runs, or conditions, that lack what others have. `missing`: name -> what it lacks of `total`, or how much."""
     n, sentences = 0, []
     for name, what in missing.items():

@@ -104,7 +104,12 @@ def _card(
         lead = {**usable[name].model_dump(), "metric": name}
         with speaking(language(), manifest.suite):
             lead["cells"] = shown_texts(lead)
-    verdict = _verdict(folder, manifest, stored, name)
+    verdict = _verdict(
+        folder,
+        manifest,
+        stored,
+        name,
+    )
     notes = _notes(folder, manifest, stored)
     levels = [level for level, _ in notes]
     worst = min(levels, key=list(LEVELS).index, default="info")

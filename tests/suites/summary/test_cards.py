@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 import evaltools as et
 from evaltools.core.language import say, speaking
-from evaltools.report.samples import Place, SampleView, samples
 from evaltools.suites.summary.artifacts import cases_frame
 from evaltools.suites.summary.cards import in_short, sample_view
 from evaltools.suites.summary.judge import questions
@@ -98,20 +94,3 @@ def test_a_card_holds_the_places_of_figures_and_of_what_is_missing(tmp_path: Pat
         ("50만원", "bad", 3, "50만원 → not in the source"),
         ("자기부담", "missing", 4, "missing: deductible"),
     ]
-
-
-def test_every_link_of_a_card_has_its_target() -> None:
-    """Two figures may rest on passages that overlap: one of them is marked, and leads to its figure and back."""
-    source = "You pay 20% co-pay of costs."
-    card = SampleView(dict, lambda run, units: units, dict, "id", {"answer": "", "contexts": ""})
-    places = [
-        Place("answer", 0, 3, "good", 1),
-        Place("answer", 4, 10, "good", 2),
-        Place("contexts", 8, 18, "good", 1),
-        Place("contexts", 12, 18, "good", 2),
-    ]
-    frame = pd.DataFrame({"id": ["a"], "answer": ["20% co-pay"], "contexts": [source]})
-    page = samples(frame.assign(places=[places]), card, {}, "Cases", frame).html
-    links, targets = re.findall(r'href="#([^"]+)"', page), re.findall(r' id="([^"]+)"', page)
-    assert set(links) <= set(targets)
-    assert links.count("sample-a-contexts-1") == 1 and "sample-a-answer-1" in links
