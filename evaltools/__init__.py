@@ -21,6 +21,13 @@ BUILT_IN = {
 }
 """Suites that come with the package: name -> its package, whose `suite.py` holds SUITE."""
 
+# the functions of plain values of a suite, as in evaltools.memfin.score_dialog, and where they stand
+_FUNCTIONS = {
+    "cr": "suites.cr.tuples",
+    "memfin": "suites.memfin.score",
+    "summary": "suites.summary.scoring",
+}
+
 _LAZY = {
     "evaluate": "report.evaluate",
     "load": "report.evaluate",
@@ -55,12 +62,12 @@ __all__ = ["__version__", *_LAZY]
 
 
 def __getattr__(name: str) -> Any:
-    if name in BUILT_IN:  # the functions of a suite, as in evaltools.memfin.score_dialog
-        return import_module(BUILT_IN[name])
+    if name in _FUNCTIONS:
+        return import_module(f".{_FUNCTIONS[name]}", __name__)
     if name not in _LAZY:
         raise AttributeError(f"module 'evaltools' has no attribute {name!r}")
     return getattr(import_module(f".{_LAZY[name]}", __name__), name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *BUILT_IN])
+    return sorted([*__all__, *_FUNCTIONS])

@@ -27,9 +27,6 @@ from .report.run import Run as Run
 from .report.run import pass_at_k as pass_at_k
 from .report.study import Study as Study
 from .stats.intervals import estimate as estimate
-from .suites import cr as cr
-from .suites import memfin as memfin
-from .suites import summary as summary
 
 __version__: str
 BUILT_IN: dict[str, str]
