@@ -27,6 +27,14 @@ from .report.run import Run as Run
 from .report.run import pass_at_k as pass_at_k
 from .report.study import Study as Study
 from .stats.intervals import estimate as estimate
+from .suites.cr import tuples
+from .suites.memfin import score
+from .suites.summary import scoring
 
 __version__: str
 BUILT_IN: dict[str, str]
+
+# the functions of plain values of a suite
+cr = tuples
+memfin = score
+summary = scoring

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import doctest
+import re
 from importlib import import_module
 from inspect import isclass, isfunction
 from pathlib import Path
@@ -45,12 +45,7 @@ def test_every_public_name_says_what_it_is_with_an_example() -> None:
 
 def test_editors_and_type_checkers_see_the_public_names() -> None:
     stub = Path(str(evaltools.__file__)).with_suffix(".pyi").read_text(encoding="utf-8")
-    names = {
-        alias.asname
-        for node in ast.parse(stub).body
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    }
+    names = {found[1] or found[2] for found in re.finditer(r" as (\w+)$|^(\w+) = ", stub, re.M)}
     assert names == {*evaltools.__all__, *PACKAGES} - {"__version__"}
 
 
