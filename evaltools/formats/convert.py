@@ -174,7 +174,10 @@ def _prediction_row(sample: dict[str, Any]) -> dict[str, Any]:
     return {"meta": meta, "final_result": {"final_tuples": sample["tuples"]}}
 
 
-def _score_rows(rows: list[dict[str, Any]], problems: Problems) -> Iterator[dict[str, Any]]:
+def _score_rows(
+    rows: list[dict[str, Any]],
+    problems: Problems,
+) -> Iterator[dict[str, Any]]:
     """The rows of a long table.
 
     Values that are no numbers are not measured, with a warning; a metric without any number is left out.

@@ -42,7 +42,10 @@ def read(source: Source) -> Records:
     cases = list(source.records(Case, f"{above}testCases"))
     names = Counter(case.name for _, case in cases)
 
-    def scored(count: int, case: Case) -> Iterator[dict[str, Any]]:
+    def scored(
+        count: int,
+        case: Case,
+    ) -> Iterator[dict[str, Any]]:
         scores: list[Score] = []
         for measured in case.metrics or ():
             score, threshold, success = measured.score, measured.threshold, measured.success

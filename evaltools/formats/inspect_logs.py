@@ -129,7 +129,10 @@ def _unzipped(source: Source) -> Iterator[Any]:
         raise source.fatal("bad-zip", message) from None
 
 
-def _member(log: zipfile.ZipFile, name: str) -> Any:
+def _member(
+    log: zipfile.ZipFile,
+    name: str,
+) -> Any:
     """The JSON value of a member of the zip."""
     try:
         return from_json(log.read(name))
@@ -137,7 +140,10 @@ def _member(log: zipfile.ZipFile, name: str) -> Any:
         raise Unfit(name, f"cannot be read: {error}") from None
 
 
-def _check(header: Any, source: Source) -> None:
+def _check(
+    header: Any,
+    source: Source,
+) -> None:
     """Whether it is a log, and finished. The task of the source becomes the log's, with its arguments."""
     version = at(header, "version")
     if (
@@ -197,7 +203,10 @@ def _scored(
     # metric -> not measured
     of_log = {s.metric: Score(s.metric, None) for _, r in records for s in _scores(r)}
 
-    def scored(_: int, sample: LogSample) -> Iterator[dict[str, Any]]:
+    def scored(
+        _: int,
+        sample: LogSample,
+    ) -> Iterator[dict[str, Any]]:
         error = None if sample.scores and scores_errors else sample.failure
         found = [*_scores(sample)] or of_log.values()
         scores = [score._replace(error=error) for score in found]

@@ -75,7 +75,10 @@ def read(source: Source) -> Records:
     times = Counter((line.filter, line.doc_hash) for _, line in lines)
     shared = {doc_hash for (_, doc_hash), n in times.items() if n > 1}
 
-    def scored(_: int, line: Line) -> Iterator[dict[str, Any]]:
+    def scored(
+        _: int,
+        line: Line,
+    ) -> Iterator[dict[str, Any]]:
         question = _question(line)
         document = line.doc if isinstance(line.doc, dict) else {}
         # else the likelihoods of the choices

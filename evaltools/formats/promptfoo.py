@@ -93,7 +93,10 @@ def read(source: Source) -> Records:
         source.warn("errors", message)
     repeats: Counter[tuple[Column, str]] = Counter()
 
-    def scored(_: int, outcome: Outcome) -> Iterator[dict[str, Any]]:
+    def scored(
+        _: int,
+        outcome: Outcome,
+    ) -> Iterator[dict[str, Any]]:
         test = outcome.column, outcome.test
         repeats[test] += 1
         error = (outcome.error or "error") if outcome.failureReason == ERROR else None

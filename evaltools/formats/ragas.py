@@ -54,7 +54,10 @@ class Line(Row):
 
     @model_validator(mode="before")
     @classmethod
-    def _names_of_today(cls, fields: Any) -> Any:
+    def _names_of_today(
+        cls,
+        fields: Any,
+    ) -> Any:
         if not isinstance(fields, dict) or "user_input" in fields:
             return fields
         return {OLD_NAMES.get(name, name): value for name, value in fields.items()}
@@ -84,7 +87,10 @@ def read(
                 kind = name.partition("(")[0]  # factual_correctness(mode=f1)
                 metrics[name] = True if kind in HIGHER else False if kind == LOWER else None
 
-    def scored(count: int, line: Line) -> Iterator[dict[str, Any]]:
+    def scored(
+        count: int,
+        line: Line,
+    ) -> Iterator[dict[str, Any]]:
         texts = {name: value for name, value in line.columns.items() if name not in metrics}
         scores = []
         for name, is_higher in metrics.items():
@@ -126,7 +132,10 @@ def _csv_lines(
         yield line, Line(**values)
 
 
-def _value(cell: str, decimal: str) -> Any:
+def _value(
+    cell: str,
+    decimal: str,
+) -> Any:
     try:
         return float(cell.replace(decimal, "."))
     except ValueError:

@@ -25,7 +25,11 @@ class Opinion(BaseModel):
     end: int | None = Field(None, alias="to")
 
 
-def read14(source: Source, *, level: str = "term") -> Records:
+def read14(
+    source: Source,
+    *,
+    level: str = "term",
+) -> Records:
     """Tuples of the terms (without a category) or of the categories (without a term).
 
     The two are not linked.

@@ -149,7 +149,10 @@ def at(
     return value if isinstance(value, kind) else None
 
 
-def number(value: Any, field: str) -> float | None:
+def number(
+    value: Any,
+    field: str,
+) -> float | None:
     """A number (a truth value is 0 or 1) as a float; None where it is not measured: null or NaN.
 
     >>> number(True, "passed")
@@ -162,7 +165,10 @@ def number(value: Any, field: str) -> float | None:
     return float(value)
 
 
-def where(place: Place, field: str = "") -> dict[str, Any]:
+def where(
+    place: Place,
+    field: str = "",
+) -> dict[str, Any]:
     """A place, and a field there, as a problem names them."""
     if isinstance(place, int):
         return {"line": place, "field": field}
@@ -208,7 +214,10 @@ class Source(File):
                 if text.strip():
                     yield line, text
 
-    def json_lines(self, model: type[Any]) -> Records:
+    def json_lines(
+        self,
+        model: type[Any],
+    ) -> Records:
         """(line number, record) of a JSON Lines file."""
         return read_jsonl(self, model)
 

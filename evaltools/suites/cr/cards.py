@@ -188,7 +188,10 @@ def card_rows(
     return rows
 
 
-def _tags(sample: Mapping[Any, Any], key: Key) -> list[Line]:
+def _tags(
+    sample: Mapping[Any, Any],
+    key: Key,
+) -> list[Line]:
     """What became of a sample, and its F1 before and after review."""
     before, after = sample[f"f1_s1_{key}"], sample[f"f1_s2_{key}"]
     if pd.isna(after):
@@ -199,7 +202,10 @@ def _tags(sample: Mapping[Any, Any], key: Key) -> list[Line]:
     return [Line(say(word), mark), Line(f"F1 {change}")]
 
 
-def _places(text: str, rows: Sequence[Row]) -> list[Place]:
+def _places(
+    text: str,
+    rows: Sequence[Row],
+) -> list[Place]:
     """Where the terms of the rows stand in the text, the wrong ones first."""
     places: list[Place] = []
     for row in sorted(rows, key=lambda row: row.mark != "bad"):
@@ -367,7 +373,10 @@ def _refs(column: pd.Series) -> list[str]:
     return [named.ref for tuples in samples for named in tuples]
 
 
-def _resting_on(run: Run, keys: Sequence[str]) -> tuple[str, ...]:
+def _resting_on(
+    run: Run,
+    keys: Sequence[str],
+) -> tuple[str, ...]:
     """The names of the metrics that compare with gold by one of the keys."""
     names = []
     for metric in run.metrics:
@@ -399,7 +408,10 @@ def structural_metrics(run: Run) -> dict[str, Any]:
     }
 
 
-def artifacts(run: Run, folder: Path) -> None:
+def artifacts(
+    run: Run,
+    folder: Path,
+) -> None:
     """structural_metrics.csv (a row) and structural_metrics_table.md (every metric with its interval)."""
 
     metrics_folder = folder / "derived" / "metrics"

@@ -52,7 +52,10 @@ class CrOptions(SuiteOptions):
 
     @field_validator("match")
     @classmethod
-    def _known_policy(cls, text: str) -> str:
+    def _known_policy(
+        cls,
+        text: str,
+    ) -> str:
         match_policy(text)
         return text
 
@@ -87,7 +90,10 @@ class CrOptions(SuiteOptions):
 FINAL_SOURCES = ("final_tuples", "final_aspects", "inputs_aspect_sentiments")
 
 
-def at(record: Any, *names: str) -> Any:
+def at(
+    record: Any,
+    *names: str,
+) -> Any:
     """What stands in a record under these names, one within the other; None where one of them is absent.
 
     >>> at(TupleRow(aspect_term="a"), "span", "start") is None
@@ -253,7 +259,10 @@ class OverrideGate(Row):
     )
 
 
-def read_override(path: Path | None, problems: Problems) -> dict[str, Any]:
+def read_override(
+    path: Path | None,
+    problems: Problems,
+) -> dict[str, Any]:
     """The columns of the override gate: override_candidate_n, override_applied_n, has_override.
 
     A file that does not fit is an error, without which the run can be scored: under on_error="skip" it is left out.

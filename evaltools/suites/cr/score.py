@@ -108,7 +108,10 @@ def _gold_of(path: Path | None) -> tuple[dict[str, list[TupleRow]], Problems]:
 
 
 @lru_cache(maxsize=1)
-def _read_gold(path: Path, _state: Any) -> tuple[dict[str, list[TupleRow]], Problems]:
+def _read_gold(
+    path: Path,
+    _state: Any,
+) -> tuple[dict[str, list[TupleRow]], Problems]:
     # each process reads the file once, and a forked one has what its parent read
     problems = Problems("skip")
     return read_gold(File(path, problems)), problems

@@ -43,7 +43,10 @@ def metrics(options: CrOptions) -> MetricTable:
     return metric_table(options.key)
 
 
-def headline(options: CrOptions, blocked: frozenset[str]) -> tuple[str, ...]:
+def headline(
+    options: CrOptions,
+    blocked: frozenset[str],
+) -> tuple[str, ...]:
     """The names that lead every page; those by term where the protocol's key cannot be measured."""
     key = options.key
     only_by_term = f"tuple_f1_s2_{key}" in blocked
@@ -68,7 +71,10 @@ def headline(options: CrOptions, blocked: frozenset[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def primary(options: CrOptions, blocked: frozenset[str]) -> str:
+def primary(
+    options: CrOptions,
+    blocked: frozenset[str],
+) -> str:
     """F1 after review under the protocol's key; by term where that cannot be measured."""
     return headline(options, blocked)[1]
 

@@ -129,13 +129,19 @@ def attribute_of(ref: str) -> str:
     return ref.partition("#")[2]
 
 
-def term_key(term: str, policy: MatchPolicy) -> str:
+def term_key(
+    term: str,
+    policy: MatchPolicy,
+) -> str:
     """A term in normal form as a policy compares it."""
     return term.replace(" ", "") if policy.spacing == "remove" else term
 
 
 @lru_cache(maxsize=1 << 14)
-def pairs(named: EvalTuple, policy: MatchPolicy) -> dict[Key, Pair | None]:
+def pairs(
+    named: EvalTuple,
+    policy: MatchPolicy,
+) -> dict[Key, Pair | None]:
     """What is compared of a tuple under each key; None where it takes no part. Seed cr_f1_metrics_examples 2, 4-7.
 
     refpol: (ref, polarity), and a tuple without a ref takes no part. attrpol: (attribute, polarity), and a tuple
@@ -182,7 +188,11 @@ def polarity_of(row: TupleRow) -> str:
     return _long_form((row.polarity if row.polarity is not None else row.label) or "")
 
 
-def read_tuple(row: TupleRow, *, gold: bool = False) -> EvalTuple:
+def read_tuple(
+    row: TupleRow,
+    *,
+    gold: bool = False,
+) -> EvalTuple:
     """A tuple of a file in normal form: `aspect_ref`, else `term`; its term; `polarity`, else `label`.
 
     A missing term of a gold tuple falls back to its ref.
@@ -263,7 +273,10 @@ class Side:
                 if pair is not None:
                     self.pairs[key][pair] = None
 
-    def takes_part(self, key: Key) -> bool:
+    def takes_part(
+        self,
+        key: Key,
+    ) -> bool:
         """Whether a sample with this gold has an F1 under a key: by the policy, only where it has a pair (D26)."""
         return bool(self.pairs[key] or (self.tuples and self.policy.pairless == "zero"))
 
@@ -278,7 +291,10 @@ class Side:
         )
 
 
-def match_pairs(gold: Pairs, pred: Pairs) -> Match:
+def match_pairs(
+    gold: Pairs,
+    pred: Pairs,
+) -> Match:
     """Match the pairs of one sample. [F] 7-8, D6.
 
     Equal pairs match first. Then each implicit gold pair that is left takes one predicted pair of its polarity that
@@ -365,7 +381,11 @@ def tuple_f1(
     )
 
 
-def _read(value: Any, *, gold: bool = False) -> EvalTuple:
+def _read(
+    value: Any,
+    *,
+    gold: bool = False,
+) -> EvalTuple:
     """A tuple of the caller's."""
     if not isinstance(value, Mapping):
         if isinstance(value, str) or len(value) != 3:
@@ -374,7 +394,10 @@ def _read(value: Any, *, gold: bool = False) -> EvalTuple:
     return read_tuple(TupleRow.model_validate(value), gold=gold)
 
 
-def rank(row: TupleRow, term: str) -> Rank:
+def rank(
+    row: TupleRow,
+    term: str,
+) -> Rank:
     """How well a tuple of this term represents its aspect: grounded explicitly, confident, not dropped. [M] 3.4.
 
     Grounding is explicit where the tuple says so, or says nothing and has a term. A missing confidence ranks lowest.
@@ -387,7 +410,10 @@ def rank(row: TupleRow, term: str) -> Rank:
     return explicit, confidence, not row.drop_reason
 
 
-def by_aspect(ranked: Ranked, aspects: Iterable[str]) -> dict[str, list[tuple[Rank, EvalTuple]]]:
+def by_aspect(
+    ranked: Ranked,
+    aspects: Iterable[str],
+) -> dict[str, list[tuple[Rank, EvalTuple]]]:
     """Aspect -> its tuples with their ranks. `aspects` are those of the tuples, in the same order."""
     groups: dict[str, list[tuple[Rank, EvalTuple]]] = {}
     for aspect, member in zip(aspects, ranked):
@@ -395,13 +421,19 @@ def by_aspect(ranked: Ranked, aspects: Iterable[str]) -> dict[str, list[tuple[Ra
     return groups
 
 
-def representatives(ranked: Ranked, aspects: Iterable[str]) -> list[EvalTuple]:
+def representatives(
+    ranked: Ranked,
+    aspects: Iterable[str],
+) -> list[EvalTuple]:
     """The tuple of the highest rank of each aspect, the first of equals. [M] 3.4."""
     groups = by_aspect(ranked, aspects).values()
     return [max(members, key=itemgetter(0))[1] for members in groups]
 
 
-def conflicts(ranked: Ranked, aspects: Iterable[str]) -> tuple[bool, bool]:
+def conflicts(
+    ranked: Ranked,
+    aspects: Iterable[str],
+) -> tuple[bool, bool]:
     """Whether some aspect carries two polarities; whether it still does among its highest-ranking tuples. [M] 3.4, D7.
 
     Tuples without an aspect are left out.
