@@ -55,7 +55,8 @@ _BEHIND = {
     ),
     HIGH: re.compile(
         _JOINT
-        + "(?:이하|이내|미만|이전|까지|(?:에 ?)?(?:미달|못 ?미치)|안 ?되는|(?:되|넘|지나|경과하)기 ?전|중 ?더? ?[작적낮]|내(?=에|의|\\s|$)"
+        + "(?:이하|이내|미만|이전|까지|(?:에 ?)?(?:미달|못 ?미치)|안 ?되는|(?:되|넘|지나|경과하)기 ?전"
+        "|중 ?더? ?[작적낮]|내(?=에|의|\\s|$)"
         "|안(?=에|의|으로|쪽)|(?:초과|넘)(?:하지|할 수 없|을 수 없|지 ))"
     ),
     UP: re.compile(
@@ -150,23 +151,14 @@ _TABLE = re.compile(r"(?m)(?:^[^\S\n]*+\|[^\n]*+(?:\n|\Z)){2,}")
 
 _FIGURE = re.compile(r"[0-9]")
 _NUMBER = re.compile(r"[0-9][0-9,.]*")
-CLAUSE_END = re.compile(rf"[.!?](?!\d)|[;\n|\[\]■○●▶※]|{_CONNECTIVE}")
 _ASIDE = re.compile(r"\([^()0-9]*\)|['‘\"“][^'‘’\"“”0-9]*['’\"”]")
 """A remark or a name within what is said of a value: 10만원은 부목(splint)이라 지급하지 않음."""
 
 _BRACKET = re.compile(r"\([^()]*\)")
-_NEXT_OF_LIST = re.compile(r"[,·/()+]|(?<=원)과\s")
-"""In a list of values what is said at its end is said of all: A 300만원, B 3천만원을 1회 지급."""
-
-
 _OF_LISTS = (",", "·", "/")
 
 LONGEST_LIST = 200
 """Characters of a list of which something is said at its end."""
-
-_TOPIC = re.compile(r"[가-힣][은는]\s")
-"""What has a topic of its own is no item of the list before it."""
-
 
 NO_WORDS: frozenset[str] = frozenset()
 
@@ -345,23 +337,9 @@ def _item_words(text: str) -> frozenset[str]:
 def _sides(before: str, after: str) -> frozenset[str]:
     says = {side for side, pattern in _BEHIND.items() if pattern.match(after)}
     says |= {side for side, pattern in _AHEAD.items() if pattern.search(before)}
-    says.add(_payment_behind(after))
+    behind = STOP.split(_ASIDE.sub("", _BRACKET.sub("", after)), maxsplit=1)[0]
+    says.add(payment(behind + " ") or "")
     return frozenset(says - {""})
-
-
-def _payment_behind(after: str) -> str:
-    """Whether a value is paid, or not: PAID, DENIED or ""; in a list of values it is said at the end."""
-    is_own = True
-    clause = CLAUSE_END.split(_ASIDE.sub("", _BRACKET.sub("", after)), maxsplit=1)[0]
-    for part in _NEXT_OF_LIST.split(clause):
-        is_next_item = has_figure(part) and not _TOPIC.search(part)
-        if not is_own and not is_next_item:
-            break
-        side = payment(part + " ")
-        if side:
-            return side
-        is_own = False
-    return ""
 
 
 def payment(clause: str) -> str | None:
