@@ -284,10 +284,24 @@ Found = tuple[dict[str, Any], dict[str, Any]]
 
 
 def disclosure(turn: Turn) -> Found:
-    """M3: which required risk tags the reply discloses."""
-    required = required_tags(turn.gt_turn_tags.risk_disclosure_required_gt)
-    disclosed = disclosed_tags(turn.pred_assistant_text)
-    missed = missed_tags(required, disclosed)
+    """M3: which required risk tags the reply discloses.
+
+    Required are the true tags in canonical form, each once, in their order; one that is unknown is lower-cased. The tag
+    risk_disclosure_present is covered by any tag.
+
+    >>> tags = {"risk_disclosure_required_gt": ["波动", "价格波动", "ESG"]}
+    >>> turn = {"turn_pair_id": 1, "turn_status": "ok", "pred_assistant_text": "净值会有波动，不保证收益。"}
+    >>> columns, _ = disclosure(Turn(**turn, gt_turn_tags=tags))
+    >>> columns["risk_required_tags"], columns["risk_pred_tags"], columns["missed_tags"]
+    (['volatility_risk', 'esg'], ['no_guaranteed_return', 'volatility_risk'], ['esg'])
+    """
+    risk, reply = LEXICON["risk"], turn.pred_assistant_text
+    tags = filter(None, map(str.strip, turn.gt_turn_tags.risk_disclosure_required_gt))
+    required = list(dict.fromkeys(CANONICAL.get(tag, tag.lower()) for tag in tags))
+    word_lists = risk["in_replies"].items()
+    disclosed = sorted(tag for tag, words in word_lists if contains_any(words, reply))
+    covered = [*disclosed, risk["any_disclosure"]] if disclosed else []
+    missed = [tag for tag in required if tag not in covered]
     n_hits = len(required) - len(missed)
     columns = {
         "risk_required_tags": required,
@@ -297,34 +311,6 @@ def disclosure(turn: Turn) -> Found:
     }
     sums = {"tags": len(required), "hits": n_hits, "strict": not missed}
     return columns, sums if required else {}
-
-
-def required_tags(tags: Iterable[str]) -> list[str]:
-    """The true risk tags in canonical form, each once, in their order; one that is unknown is lower-cased.
-
-    >>> required_tags(["波动", "价格波动", "ESG"])
-    ['volatility_risk', 'esg']
-    """
-    stripped = filter(None, map(str.strip, tags))
-    return list(dict.fromkeys(CANONICAL.get(tag, tag.lower()) for tag in stripped))
-
-
-def disclosed_tags(reply: str) -> list[str]:
-    """The risk tags that the reply discloses, sorted.
-
-    >>> disclosed_tags("净值会有波动，不保证收益。")
-    ['no_guaranteed_return', 'volatility_risk']
-    """
-    word_lists = LEXICON["risk"]["in_replies"].items()
-    return sorted(tag for tag, words in word_lists if contains_any(words, reply))
-
-
-def missed_tags(required: Iterable[str], disclosed: Sequence[str]) -> list[str]:
-    """The required tags that are not disclosed. The tag risk_disclosure_present is covered by any tag."""
-    covered = [*disclosed]
-    if disclosed:
-        covered.append(LEXICON["risk"]["any_disclosure"])
-    return [tag for tag in required if tag not in covered]
 
 
 def compliance(dialog: Dialog, turn: Turn) -> Found:
@@ -363,9 +349,13 @@ def compliance_label(forbidden: Sequence[str], violations: Sequence[Violation]) 
 
 
 def explainability(turn: Turn) -> Found:
-    """M5: which required elements the reply has, and its score 1 + 4 * hit rate."""
+    """M5: the required elements of which a word stands in the reply, and the score 1 + 4 * hit rate.
+
+    An element without a word list is its own word.
+    """
+    words, reply = LEXICON["explainability"], turn.pred_assistant_text
     required = list(dict.fromkeys(filter(None, turn.gt_turn_tags.explainability_rubric_gt)))
-    present = rubric_hits(turn.pred_assistant_text, required)
+    present = [item for item in required if contains_any(words.get(item, [item]), reply)]
     columns = {
         "rubric_required": required,
         "rubric_hit_items": present,
@@ -373,13 +363,3 @@ def explainability(turn: Turn) -> Found:
     }
     n, of = len(present), len(required)
     return columns, {"elements": of, "hits": n, "score": 1 + 4 * n / of} if required else {}
-
-
-def rubric_hits(reply: str, required: Iterable[str]) -> list[str]:
-    """The required rubric elements of which a word stands in the reply. One without a word list is its own word.
-
-    >>> rubric_hits("先看指标，再决定", ["信息依据", "边界声明"])
-    ['信息依据']
-    """
-    words = LEXICON["explainability"]
-    return [element for element in required if contains_any(words.get(element, [element]), reply)]

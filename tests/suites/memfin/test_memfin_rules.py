@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from evaltools.suites.memfin.rules import (
     compliance_label,
     contradictions,
-    disclosed_tags,
-    missed_tags,
-    required_tags,
-    rubric_hits,
+    disclosure,
+    explainability,
 )
-from evaltools.suites.memfin.schema import Violation
+from evaltools.suites.memfin.schema import Turn, TurnTags, Violation
+
+
+def reply_to(text: str, **tags: list[str]) -> Turn:
+    return Turn(
+        turn_pair_id=1, turn_status="ok", pred_assistant_text=text, gt_turn_tags=TurnTags(**tags)
+    )
+
+
+def disclosed(text: str, *tags: str) -> dict[str, Any]:
+    return disclosure(reply_to(text, risk_disclosure_required_gt=[*tags]))[0]
 
 
 @pytest.mark.parametrize(
@@ -42,8 +52,8 @@ def test_contradiction(constraint: str, reply: str, contradicts: bool) -> None:
 
 def test_required_tags() -> None:
     """Canonical, in their order, each once; 波动 and 波动风险 are one tag (D12); an unknown tag is lower-cased."""
-    tags = ["波动风险", "不保本", "波动", "政策风险", "ESG Risk", " ", "过往业绩不代表未来"]
-    assert required_tags(tags) == [
+    tags = ("波动风险", "不保本", "波动", "政策风险", "ESG Risk", " ", "过往业绩不代表未来")
+    assert disclosed("", *tags)["risk_required_tags"] == [
         "volatility_risk",
         "no_guaranteed_return",
         "政策风险",
@@ -53,16 +63,16 @@ def test_required_tags() -> None:
 
 
 def test_predicted_and_covered_tags() -> None:
-    predicted = disclosed_tags("回撤较大，市场有风险，提前变现有成本，利率上升时更甚")
-    assert predicted == [
+    reply = "回撤较大，市场有风险，提前变现有成本，利率上升时更甚"
+    columns = disclosed(reply, "volatility_risk", "credit_risk", "risk_disclosure_present")
+    assert columns["risk_pred_tags"] == [
         "interest_rate_risk",
         "liquidity_risk",
         "market_uncertainty",
         "volatility_risk",
     ]
-    required = ["volatility_risk", "credit_risk", "risk_disclosure_present"]
-    assert missed_tags(required, predicted) == ["credit_risk"]
-    assert missed_tags(["risk_disclosure_present"], []) == ["risk_disclosure_present"]
+    assert columns["missed_tags"] == ["credit_risk"]
+    assert disclosed("", "risk_disclosure_present")["missed_tags"] == ["risk_disclosure_present"]
 
 
 @pytest.mark.parametrize(
@@ -100,4 +110,5 @@ def test_compliance_label(hits: list[str], violations: list[tuple[str, str]], la
     ],
 )
 def test_rubric(element: str, reply: str, hit: bool) -> None:
-    assert rubric_hits(reply, [element]) == ([element] if hit else [])
+    columns, _ = explainability(reply_to(reply, explainability_rubric_gt=[element]))
+    assert columns["rubric_hit_items"] == ([element] if hit else [])
