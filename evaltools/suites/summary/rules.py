@@ -198,9 +198,18 @@ class Rules(_Strict):
         doubled = [word for word, count in counts.items() if count > 1]
         if doubled:
             yield f"units: a word of two units: {', '.join(doubled)}"
-        for part in (self, *phrase_sets, *self.let_offs.values(), *self.values):
+        listed = enumerate([*self.definitive, *self.values], 1)
+        for of, part in [
+            ("rules", self),
+            *self.known_tags.items(),
+            *self.let_offs.items(),
+            *listed,
+        ]:
             for name in PHRASES & type(part).model_fields.keys():
-                compiled(self, getattr(part, name))  # raises for one that is not well formed
+                try:
+                    compiled(self, getattr(part, name))
+                except ValueError as e:
+                    yield f"{name} of {of}: {e}"
 
     @cached_property
     def known_tags(self) -> dict[str, PhraseSet]:
