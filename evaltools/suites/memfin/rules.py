@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core.metric import set_f1
-from .schema import Dialog, ProfileSnapshot, ProfileTruth, Recall, Turn, Violation
+from .schema import Dialog, ProfileSnapshot, ProfileTruth, Turn, Violation
 
 LEXICON: dict[str, Any] = json.loads(
     Path(__file__).with_name("lexicon.json").read_text(encoding="utf-8")
@@ -42,11 +42,17 @@ def continuity(
     turn: Turn,
     ignore_memory_keys: bool,
 ) -> Found:
-    """M1: which required keys stand in which memory, and what the reply goes against."""
+    """M1: which required keys stand in which memory, and what the reply goes against.
+
+    Recalled items are joined by newlines. A key stands in a memory word for word; one without a text stands in none.
+    """
+    recall = turn.recall
+    long_term = "\n".join(item.content for item in recall.items)
+    memory = dict(zip(SOURCES, (recall.short_term_context, long_term, recall.profile_context)))
     raw_keys = [] if ignore_memory_keys else turn.gt_turn_tags.memory_required_keys_gt
-    memory = memories(turn.recall)
     keys = [resolve_key(key, dialog) for key in dict.fromkeys(raw_keys)]
-    sources = [hit_sources(key["target_text"], memory) for key in keys]
+    texts = [key["target_text"] for key in keys]
+    sources = [[name for name in SOURCES if text and text in memory[name]] for text in texts]
     # a key that could not be resolved takes no part
     measured = [bool(hits) for key, hits in zip(keys, sources) if key["resolvable"]]
     source_hits = {name: sum(name in hits for hits in sources) for name in SOURCES}
@@ -108,21 +114,6 @@ def resolve_key(key: str, dialog: Dialog) -> dict[str, Any]:
 def _nth(texts: Sequence[str], index: int) -> str:
     """The text at this index; "" where there is none."""
     return texts[index] if 0 <= index < len(texts) else ""
-
-
-def memories(recall: Recall) -> dict[str, str]:
-    """The text of each memory, in the order of SOURCES; recalled items are joined by newlines."""
-    long_term = "\n".join(item.content for item in recall.items)
-    return dict(zip(SOURCES, (recall.short_term_context, long_term, recall.profile_context)))
-
-
-def hit_sources(target: str | None, memory: dict[str, str]) -> list[str]:
-    """All memories in which the text stands, word for word; none for a key without a text.
-
-    >>> hit_sources("稳健", {"short_term": "我偏稳健", "long_term": "", "profile": "稳健型"})
-    ['short_term', 'profile']
-    """
-    return [source for source, text in memory.items() if target and target in text]
 
 
 def _context(memory: dict[str, str]) -> str:

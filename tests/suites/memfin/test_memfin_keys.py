@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from evaltools.suites.memfin.rules import hit_sources, memories, resolve_key
-from evaltools.suites.memfin.schema import Dialog, ProfileTruth, RawTurn, Recall
+from evaltools.suites.memfin.rules import continuity, resolve_key
+from evaltools.suites.memfin.schema import Dialog, ProfileTruth, RawTurn, Turn
 from tests.suites.memfin.memfin_traces import PROFILE
 
 PROFILE_TRUTH = ProfileTruth.model_validate(PROFILE)
@@ -68,16 +68,21 @@ def test_alignment() -> None:
 
 
 def test_sources() -> None:
-    recall = Recall.model_validate(
-        {
-            "short_term_context": "用户：我偏稳健",
-            "profile_context": "风险：稳健",
-            "items": [{"content": "不使用"}, {"content": "杠杆"}],
-        }
+    keys = [
+        f"profile_gt.{name}" for name in ("risk_level_gt", "constraints_gt[0]", "preferences_gt[0]")
+    ]
+    recall = {
+        "short_term_context": "用户：我偏稳健",
+        "profile_context": "风险：稳健",
+        "items": [{"content": "不使用"}, {"content": "杠杆"}],
+    }
+    turn = Turn(
+        turn_pair_id=1,
+        turn_status="ok",
+        recall=recall,
+        gt_turn_tags={"memory_required_keys_gt": keys},
     )
-    memory = memories(recall)
-    assert hit_sources("稳健", memory) == ["short_term", "profile"]
+    truth = {"risk_level_gt": "稳健", "constraints_gt": ["不使用杠杆"], "preferences_gt": ["杠杆"]}
+    columns, _ = continuity(Dialog(dialog_id="d", valid_dialog=True, profile_gt=truth), turn, False)
     # the recalled items are joined by newlines, so a text does not run on from one into the next
-    assert hit_sources("不使用杠杆", memory) == []
-    assert hit_sources("杠杆", memory) == ["long_term"]
-    assert hit_sources("杠杆", memories(Recall())) == []
+    assert columns["key_hit_sources"] == [["short_term", "profile"], [], ["long_term"]]
