@@ -1,45 +1,19 @@
-"""Several traces of one folder, and traces that share no dialogue."""
+"""Traces compared for a paper, and what stands beside a trace."""
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 import evaltools as et
-from tests.app.calling import QUICK, call
 from tests.suites.memfin.memfin_traces import dialog, turn, write
 
-SYSTEMS = {"dialog_trace": "memory_agent", "dialog_trace_llm": "plain_llm"}
 
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """The traces of two systems in one folder."""
-    place = tmp_path / "systems"
-    place.mkdir()
-    for stem, system in SYSTEMS.items():
-        (trace,) = et.example(f"memfin/{system}").glob("*.jsonl")
-        shutil.copy(trace, place / f"{stem}.jsonl")
-    return place
-
-
-def test_traces_of_one_folder_are_named_by_their_files_and_compared(
-    folder: Path, tmp_path: Path
-) -> None:
-    files = [folder / f"{stem}.jsonl" for stem in SYSTEMS]
-    call("score", "memfin", *files, "-o", tmp_path, *QUICK)
-    assert {path.name for path in (tmp_path / "results").glob("[!.]*")} == set(SYSTEMS)
-    study = et.study(files, n_resamples=100)
-    assert (study.baseline, study.candidates) == ("dialog_trace", ["dialog_trace_llm"])
-    alone = et.evaluate("memfin", "example:memfin/plain_llm", n_resamples=100)
-    assert study.conditions["dialog_trace_llm"][""].to_dict() == alone.to_dict()
-
-
-def test_the_table_of_a_paper_holds_what_the_document_asks(folder: Path) -> None:
-    study = et.study([*folder.iterdir()], baseline="dialog_trace", n_resamples=100)
+def test_the_table_of_a_paper_holds_what_the_document_asks() -> None:
+    runs = ["example:memfin/memory_agent", "example:memfin/plain_llm"]
+    study = et.study(runs, n_resamples=100)
     latex = study.to_latex()
     titles = {metric.name: metric.title for metric in study.metrics}
     measured = {name for name, value in study.results[0].to_dict().items() if value is not None}
