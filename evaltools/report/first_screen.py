@@ -18,8 +18,8 @@ from ..core.check import LEVEL_WORDS
 from ..core.estimates import Row
 from ..core.language import listed, say
 from ..core.metric import MetricTable
+from ..stats.effects import MIN_UNITS
 from ..stats.influence import formulas_of
-from ..stats.intervals import MIN_UNITS
 from . import study_sentences
 from .page import macros
 from .samples import changed_units, groups_of_change, groups_of_run

@@ -22,7 +22,7 @@ from markupsafe import Markup
 from ..core.estimates import is_null
 from ..core.files import asset_dir
 from ..core.language import language, listed, say
-from ..stats.intervals import MIN_UNITS
+from ..stats.effects import MIN_UNITS
 from .text import (
     anchor,
     axis_labels,

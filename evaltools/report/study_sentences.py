@@ -14,7 +14,7 @@ from ..core.estimates import Resampling, Row, is_null
 from ..core.language import listed, say
 from ..core.metric import metric_title
 from ..stats.compare import POWER
-from ..stats.intervals import MIN_UNITS
+from ..stats.effects import MIN_UNITS
 from .tables import shown_texts
 from .text import interval, mde_text, number, p_equation
 

@@ -23,10 +23,10 @@ from ..core.errors import UsageError
 from ..core.estimates import Resampling
 from ..core.files import nearest
 from ..core.metric import MetricTable, as_ratios
-from .effects import ROUGH, paired, same_questions
+from .effects import MIN_UNITS, ROUGH, paired, same_questions
 from .formulas import p_of_t, smallest_shown, widest
 from .influence import Array, Cells, Condition, Runs, effective_units, label
-from .intervals import MIN_UNITS, Interval, draws_of, interval_of
+from .intervals import Interval, draws_of, interval_of
 from .multiple import NOT_RANDOM, holm, lacking, max_t, sign_flip
 
 # The columns of comparison.csv, in order.
@@ -200,10 +200,16 @@ def ranks(
     ]
     is_measured = np.array([not np.isnan(side.values).all() for side in sides])
     better, worse = np.zeros((2, len(names)), dtype=int)
+    tested = pd.DataFrame(rows).assign(primary=False, family=True, margin=np.nan)
     if rows:
-        tested = pd.DataFrame(rows).assign(primary=False, family=True)
         _test(tested, resampling, n_permutations)
-        shown = tested[tested["p_adjusted"] <= resampling.level]
+        tested = tested[tested["p_adjusted"] <= resampling.level].reset_index(drop=True)
+    if len(tested):
+        # there may be thousands: intervals of each by itself, without a bootstrap
+        tested = tested.assign(level=resampling.level)
+        tested = tested.join(_intervals(tested, None))
+        verdict, _ = verdicts(tested, resampling.level)
+        shown = tested[np.isin(verdict, ["better", "worse"])]
         is_up = (shown["delta"] > 0) != (shown["better"] == "lower")
         better += np.bincount(shown["a"].where(is_up, shown["b"]), minlength=len(names))
         worse += np.bincount(shown["b"].where(is_up, shown["a"]), minlength=len(names))
@@ -267,7 +273,7 @@ def _row(
         "delta": found.value if found else np.nan,
         "n_units": found.n_units if found else 0,
         "n_seeds": found.n_seeds if found else 0,
-        "n_differ": int(found.by_cell.any(axis=0).sum()) if found else 0,
+        "n_differ": int(found.differs.sum()) if found else 0,
         # p for new seeds and new samples
         "p_seeds": p_of_t(found.accounts, found.value) if found and found.parts else np.nan,
         # p of proportions is mid-p
@@ -319,10 +325,11 @@ def _test(
             rows.loc[index, "level"] = np.fmin(level, 2 * stdtr(n - 1, -t))
 
 
-def _intervals(rows: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
-    """The interval of every row at its level, that of equivalence, and the mde."""
+def _intervals(rows: pd.DataFrame, resampling: Resampling | None) -> pd.DataFrame:
+    """The interval of every row at its level, that of equivalence, and the mde; without a bootstrap for None."""
     fair = [None if unfair else e for e, unfair in zip(rows["effect"], rows["not_random"])]
-    all_draws, method = draws_of(fair, resampling), resampling.method
+    all_draws = draws_of(fair, resampling) if resampling else {}
+    method = resampling.method if resampling else "auto"
     result = []
     for found, level, margin in zip(fair, rows["level"], rows["margin"]):
         draws = all_draws.get(found)

@@ -29,12 +29,13 @@ from .influence import (
     Condition,
     effective_units,
     label,
-    mean_shares,
     present_on,
     rounded,
     sample_variance,
 )
 
+# So many units there must be for a standard error.
+MIN_UNITS = 10
 # So few units know a standard error, and what rests on it, to one digit.
 ROUGH = 20
 # Columns of what is asked: rows that pair but differ there are other questions.
@@ -150,19 +151,42 @@ class Effect:
 
     @cached_property
     def by_cell(self) -> Array:
-        """(seeds, units): what each cell brings into a difference, exactly 0 where nothing differs.
+        """(seeds, units): what each cell brings into a difference, which is the sum over the units of each seed.
 
-        One row where seeds do not pair. Linearised at the mean of both ratios, so that the sum over the units is the
-        difference.
+        One row where seeds do not pair. Where few units differ the others bring exactly 0.
+        """
+        sizes = [side.size for side in self.sides]
+        if self.differs.sum() < MIN_UNITS or np.array_equal(*sizes):
+            return self._by_mean_size
+        return self._linearised(by_own_sizes=True)
+
+    @cached_property
+    def differs(self) -> Array:
+        """(units,): whether the unit moves the difference, in any seed."""
+        return np.any(self._by_mean_size, axis=0)
+
+    @cached_property
+    def _by_mean_size(self) -> Array:
+        return self._linearised(by_own_sizes=False)
+
+    def _linearised(self, by_own_sizes: bool) -> Array:
+        """Cells linearised at the mean of both ratios, by the denominator of each side, or by the mean of both.
+
+        By the mean, a cell that is alike on both sides is exactly 0, and a side of few passes for one of as many.
         """
         nums, dens = [s.num for s in self.sides], [s.den for s in self.sides]
         if self.a and self.a.seeds != self.b.seeds:
             nums, dens = ([x.mean(axis=0, keepdims=True) for x in each] for each in (nums, dens))
-        totals = [den.sum(axis=1, keepdims=True) for den in dens]
+        sizes = [den.sum(axis=1, keepdims=True) for den in dens]
         with np.errstate(divide="ignore", invalid="ignore"):
-            rates = [num.sum(axis=1, keepdims=True) / total for num, total in zip(nums, totals)]
-            moved = nums[0] - nums[1] - sum(rates) / 2 * (dens[0] - dens[1])
-            parts = np.nan_to_num(moved / (sum(totals) / 2), posinf=0.0, neginf=0.0)
+            rate = sum(num.sum(axis=1, keepdims=True) / n for num, n in zip(nums, sizes)) / 2
+            if by_own_sizes:
+                b, a = ((num - rate * den) / n for num, den, n in zip(nums, dens, sizes))
+                moved = b - a
+            else:
+                moved = nums[0] - nums[1] - rate * (dens[0] - dens[1])
+                moved /= sum(sizes) / 2
+            parts = np.nan_to_num(moved, posinf=0.0, neginf=0.0)
         return rounded((parts @ self.b.formula.weights).T).T
 
     @cached_property
@@ -175,16 +199,11 @@ class Effect:
         """(units,): what each unit weighs, sums to 1."""
         if not self.a:
             return self.b.shares
-        weights = self.a.den.mean(axis=0) + self.b.den.mean(axis=0)
-        total = weights.sum(axis=0)
-        shares = weights / np.where(total == 0, np.inf, total)
-        return mean_shares(shares, self.b.formula.weights)
+        return (self.a.shares + self.b.shares) / 2
 
     @cached_property
     def errors(self) -> Array:
         """(units,): what each unit brings, sums to 0."""
-        if self.a and not self.parts:
-            return self.differences - self.differences.sum() * self.shares
         errors = self.b.errors.mean(axis=0)
         return errors - self.a.errors.mean(axis=0) if self.a else errors
 
@@ -324,8 +343,6 @@ def unit_changes(
         used = in_both | ~in_both.any()
         before, after = before.where(used), after.where(used)
     found = paired(a, b)
-    # each seed by itself: a gain in one does not hide a loss in another
-    by_cell = np.zeros((1, len(before.columns))) if found is None else found.by_cell
     frame = pd.DataFrame(
         {
             first.ids.name: first.units.astype(object),
@@ -334,7 +351,9 @@ def unit_changes(
         }
     )
     frame["change"] = frame["candidate"] - frame["baseline"]
-    frame["influence"], frame["differs"] = by_cell.mean(axis=0), by_cell.any(axis=0)
+    frame["influence"] = found.differences if found else 0.0
+    # in any seed: a gain in one does not hide a loss in another
+    frame["differs"] = found.differs if found else False
     return frame.dropna(
         subset=["baseline", "candidate"],
         how="all",

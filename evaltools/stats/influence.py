@@ -379,8 +379,9 @@ class Cells:
 
     @cached_property
     def shares(self) -> Array:
-        """What each unit weighs in the metric, (units,)."""
-        return mean_shares(self.ratio_shares, self.formula.weights)
+        """What each unit weighs in the metric, (units,): the mean of its ratios by the size of their weights."""
+        weights = np.abs(self.formula.weights)
+        return self.ratio_shares @ (weights / weights.sum())
 
 
 def present_on(
@@ -393,18 +394,6 @@ def present_on(
     on_a = np.any(a.present, axis=0, keepdims=True)
     on_b = np.any(b.present, axis=0, keepdims=True)
     return on_a, on_b
-
-
-def mean_shares(
-    shares: Array,
-    weights: Array,
-) -> Array:
-    """Shares of ratios (units, ratios) as those of the metric: their mean by the size of the ratios' weights.
-
-    >>> mean_shares(np.array([[0.25, 0.75]]), np.array([1.0, -1.0])).tolist()
-    [0.5]
-    """
-    return shares @ (np.abs(weights) / np.abs(weights).sum())
 
 
 def effective_units(shares: Array) -> float:

@@ -11,7 +11,7 @@ from scipy.special import ndtr
 
 from ..core.estimates import Resampling, complete, public_frame
 from ..core.metric import Metric, MetricTable
-from .effects import Effect
+from .effects import MIN_UNITS, Effect
 from .formulas import (
     DOUBT,
     DOUBT_OF_PARTS,
@@ -36,8 +36,6 @@ from .influence import (
     varies,
 )
 
-# Fewer resampling units than this have no interval without limits, and no verdict.
-MIN_UNITS = 10
 # A BCa interval within limits needs so many effective units, and of a difference so many that differ.
 BCA_UNITS = 50
 # So many units must be off the commonest value for it.
@@ -142,7 +140,8 @@ def _t_interval(
     draws: Draws | None = None,
 ) -> Interval:
     """Rows 5 and 7: the t interval, with a bootstrap the wider of both."""
-    if e.n_units < MIN_UNITS or not varies(e.errors, e.value):
+    fewest = min(side.takes_part.sum() for side in e.sides) if e.is_of_other_units else e.n_units
+    if fewest < MIN_UNITS or not varies(e.errors, e.value):
         return Interval()
     n = effective_units(e.shares)
     half = t_quantile(n - 1, alpha) * np.sqrt(sample_variance(e.errors, n))
@@ -162,10 +161,11 @@ def _of_difference(
     draws: Draws | None = None,
 ) -> Interval:
     """Rows 7 and 8: the interval of a difference within limits, of one run each, or within a run."""
-    n_differ = np.count_nonzero(e.differences)
-    if draws and effective_units(e.shares[e.differences != 0]) >= BCA_UNITS:
+    if e.is_of_other_units:
+        return _apart(e, alpha)
+    if draws and effective_units(e.shares[e.differs]) >= BCA_UNITS:
         return Interval(*draws.bounds(alpha), "bca")
-    found = _t_interval(e, alpha) if n_differ >= MIN_UNITS else Interval()
+    found = _t_interval(e, alpha) if e.differs.sum() >= MIN_UNITS else Interval()
     if found.method != "none" or effective_units(e.shares) <= 1:
         return found
     span = (e.limits[1] - e.limits[0]) / 2
@@ -242,11 +242,9 @@ def score_sum(
 
 def _over_seeds(e: Effect, alpha: float) -> Interval:
     """Row 6, of two or more seeds."""
-    if e.is_within and e.is_of_other_units:
-        n_of_smaller_side = min(effective_units(side.shares) for side in e.sides)
-        if n_of_smaller_side < MIN_UNITS:
-            below, above = _apart(e, alpha)
-            return _within((e.value - below, e.value + above), e.limits, "mover")
+    few = min(effective_units(side.shares) for side in e.sides) < MIN_UNITS
+    if few and e.is_within and e.is_of_other_units:
+        return _apart(e, alpha)
     error, critical, _ = widest(e.accounts, alpha)
     is_still = error <= 1e-10 * max(np.abs(side.values).max() for side in e.sides)
     if e.a or (e.b.formula.weights < 0).any():
@@ -274,15 +272,13 @@ def _over_seeds(e: Effect, alpha: float) -> Interval:
     return _within((e.value - half, e.value + half), e.limits, "components")
 
 
-def _apart(e: Effect, alpha: float) -> tuple[float, float]:
-    """How far the interval of a difference goes below and above it, of two sides without a unit in common.
-
-    Each side, perhaps of few units, has its own interval over seeds; MOVER joins them.
-    """
-    ends = np.array([_over_seeds(Effect(side), alpha)[:2] for side in e.sides])
+def _apart(e: Effect, alpha: float) -> Interval:
+    """The interval of a difference within a run of two sides without a unit in common: of each its own, by MOVER."""
+    ends = np.array([interval_of(Effect(side), alpha)[:2] for side in e.sides])
     values = np.array([side.values.mean() for side in e.sides])
     errors = np.stack([side.errors.mean(axis=0) for side in e.sides], axis=1)
-    return mover(np.array([1.0, -1.0]), values - ends[:, 0], ends[:, 1] - values, errors)
+    below, above = mover(np.array([1.0, -1.0]), values - ends[:, 0], ends[:, 1] - values, errors)
+    return _within((e.value - below, e.value + above), e.limits, "mover")
 
 
 # --- tables of estimates

@@ -223,6 +223,13 @@ def p_random(
     return float(max(test.pvalue for test in found))
 
 
+def _own_values(cells: Cells) -> Array:
+    """The metric of each unit by itself, over all seeds, of those that are measured."""
+    of_units = cells.per_unit()
+    value = of_units.formula.values(of_units.sums.sum(axis=0))
+    return value[of_units.takes_part & ~np.isnan(value)]
+
+
 def lacking(
     a: Cells,
     b: Cells,
@@ -250,13 +257,10 @@ def lacking(
     ):
         lacks = on_other & ~side.present
         n_lacking.append(int(lacks.sum()))
-        # of each unit by itself, over all seeds
-        value = other.formula.values(other.sums.sum(axis=0))
-        is_known = other.takes_part & ~np.isnan(value)
         is_missing = lacks.any(axis=0)
-        if (is_missing & is_known).any():
-            present = both & ~is_missing
-            p.append(p_random(value[is_missing & is_known], value[present & is_known]))
+        missing, rest = (_own_values(other.where(m)) for m in (is_missing, both & ~is_missing))
+        if len(missing):
+            p.append(p_random(missing, rest))
         weight = other.den
         if a.seeds != b.seeds:
             n_seeds = np.maximum(other.present.sum(axis=0), 1)

@@ -10,7 +10,6 @@ from evaltools.core.estimates import Resampling
 from evaltools.core.metric import Metric
 from evaltools.stats.compare import compare
 from evaltools.stats.effects import differing, unit_changes
-from evaltools.stats.influence import mean_shares
 from tests.stats.comparing import TABLE, labelled, two
 
 
@@ -47,12 +46,6 @@ def test_the_units_that_carry_a_difference_are_those_that_differ(after: pd.DataF
     changes = unit_changes(labelled([RATE], *sides), "rate")
     assert row["n_differ"] == len(differing(changes)) > 0
     assert changes["influence"].sum() == pytest.approx(row["delta"])
-
-
-def test_shares_of_a_weighted_sum_are_the_mean_of_those_of_its_ratios() -> None:
-    """Half of each for a difference: their sum is 1, as that of every ratio."""
-    shares = np.array([[0.5, 0.25], [0.5, 0.75]])
-    assert mean_shares(shares, np.array([1.0, -1.0])).tolist() == [0.375, 0.625]
 
 
 def test_a_unit_with_a_value_on_one_side_only_stays() -> None:

@@ -23,7 +23,7 @@ from ...report.evaluate import load
 from ...report.make_study import compare
 from ...report.study_sentences import verdict_text
 from ...report.text import visible
-from ...stats.intervals import MIN_UNITS
+from ...stats.effects import MIN_UNITS
 from ..options import margin_option, named_numbers
 
 BLOCKED = "cannot be measured"
