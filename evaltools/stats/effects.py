@@ -155,8 +155,8 @@ class Effect:
 
         One row where seeds do not pair. Where few units differ the others bring exactly 0.
         """
-        sizes = [side.size for side in self.sides]
-        if self.differs.sum() < MIN_UNITS or np.array_equal(*sizes):
+        b, a = (side.size for side in self.sides)
+        if self.differs.sum() < MIN_UNITS or np.array_equal(b, a):
             return self._by_mean_size
         return self._linearised(by_own_sizes=True)
 

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from evaltools.stats.compare import CONTRACT, compare
 from evaltools.stats.effects import NothingPaired
@@ -70,6 +71,29 @@ def test_a_gain_of_one_lucky_seed_does_not_speak_for_new_seeds() -> None:
     row = rows(compared(a, b)).loc["mean"]
     assert row["p_value"] > 0.05
     assert row["verdict"] == "tied"
+
+
+def test_each_side_is_linearised_by_its_own_denominator() -> None:
+    """One side has ten times the other's: the t interval of (num - ratio den) / D of each."""
+    rng = np.random.default_rng(5)
+    sides = []
+    for mean in (0.3, 3.0):
+        n = rng.poisson(mean, 40).astype(float)
+        sides.append(
+            pd.DataFrame({"id": range(40), "tp": rng.binomial(n.astype(int), 0.7), "n": n})
+        )
+    metric = replace(SHARE, better="higher", bounds=(0.0, 1.0))
+    found = compare({"": sides[0]}, {"": sides[1]}, [metric], "id", R).table.iloc[0]
+    errors, shares = (np.zeros(40) for _ in range(2))
+    for sign, side in zip((-1, 1), sides):
+        size = side["n"].sum()
+        errors += sign * (side["tp"] - side["tp"].sum() / size * side["n"]) / size
+        shares += side["n"] / size / 2
+    effective = 1 / (shares**2).sum()
+    half = stats.t.ppf(0.975, effective - 1) * np.sqrt(
+        (errors**2).sum() * effective / (effective - 1)
+    )
+    assert found["ci_high"] - found["delta"] == pytest.approx(half)
 
 
 def test_what_does_not_pair_is_counted_and_unused() -> None:

@@ -270,6 +270,20 @@ def test_gains_and_losses_by_hand() -> None:
     assert high == pytest.approx(centre + half)
 
 
+def test_groups_of_a_run_differ_by_their_own_intervals() -> None:
+    """Forty units and five others, whose interval is as wide as five allow."""
+    first = replace(BOUNDED, name="a", numerator="y", denominator="n")
+    second = replace(BOUNDED, name="b", numerator="z", denominator="m")
+    gap = Difference(name="gap", minuend="a", subtrahend="b", better="higher")
+    frame = pd.DataFrame({"id": range(45), "n": [1] * 40 + [0] * 5, "m": [0] * 40 + [1] * 5})
+    right = np.arange(45) % 5 > 0
+    frame = frame.assign(y=frame["n"] * right, z=frame["m"] * right)
+    rows = estimate(frame, [first, second, gap], "id", AUTO).set_index("name")
+    a, b, found = (rows.loc[name] for name in ("a", "b", "gap"))
+    assert (found["value"], found["ci_method"]) == (0, "mover")
+    assert found["ci_low"] == -np.hypot(a["ci_low"] - 0.8, b["ci_high"] - 0.8)
+
+
 def test_a_macro_mean_has_the_bounds_of_its_classes() -> None:
     """One class of 40 units, one absent: the absent one can be anything, half of which is in the mean."""
     first = replace(BOUNDED, name="a", numerator="y", denominator="n", empty=0.0)

@@ -118,6 +118,16 @@ def test_what_is_missing_at_random_stays_usable() -> None:
     assert (found["verdict"], found["n_units"], found["missing_candidate"]) == ("worse", 108, 12)
 
 
+def test_clusters_missing_whole_are_so_many_values() -> None:
+    """Ten alike of each of three clusters that happen to be high are three values, not thirty."""
+    level = np.repeat(np.linspace(0.1, 0.9, 12), 10)
+    a = units(120).assign(item=range(120), id=np.repeat(range(12), 10), score=level)
+    found = row(compared({"": a}, {"": without(a, [*range(40, 50), *range(80, 100)])}))
+    assert (found["missing_candidate"], found["not_random"]) == (30, False)
+    found = row(compared({"": a}, {"": without(a, range(90, 120))}))
+    assert found["not_random"]
+
+
 def test_fewer_than_three_missing_must_hold_at_both_ends() -> None:
     a = units(20)
     b = a.assign(score=np.clip(a["score"] + 0.02 + 0.01 * (np.arange(20) % 3), 0, 1))
@@ -126,6 +136,8 @@ def test_fewer_than_three_missing_must_hold_at_both_ends() -> None:
     assert whole["verdict"] == "better"
     one_less = row(compared({"": a}, {"": silent(b, [int(a["score"].argmax())])}))
     assert (one_less["verdict"], one_less["short"]) == ("tied", "missing")
+    sides = labelled([JUDGE], {"": a}, {"": silent(b, [int(a["score"].argmax())])})
+    assert ranks(sides, "judge", R)["rank_high"].tolist() == [2, 2]
     assert verdict_parts(one_less.to_dict() | {"metric": "judge"}, R)[1].endswith(
         "no verdict: missing values could turn it."
     )
