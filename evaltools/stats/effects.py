@@ -134,6 +134,11 @@ class Effect:
             return False
         return not (self.a.takes_part & self.b.takes_part).any()
 
+    @property
+    def n_of_sides(self) -> list[float]:
+        """Effective units of each side, the fewest first."""
+        return sorted(effective_units(side.shares) for side in self.sides)
+
     @cached_property
     def present(self) -> Array:
         """(units,): whether the unit can be drawn: all sides have it in some seed."""

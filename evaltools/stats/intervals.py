@@ -161,11 +161,14 @@ def _of_difference(
     draws: Draws | None = None,
 ) -> Interval:
     """Rows 7 and 8: the interval of a difference within limits, of one run each, or within a run."""
-    if e.is_of_other_units:
+    n_differ = e.differs.sum()
+    small, large = e.n_of_sides
+    is_uneven = small < MIN_UNITS or 2 * small < large
+    if e.is_of_other_units or (n_differ >= MIN_UNITS and is_uneven):
         return _apart(e, alpha)
     if draws and effective_units(e.shares[e.differs]) >= BCA_UNITS:
         return Interval(*draws.bounds(alpha), "bca")
-    found = _t_interval(e, alpha) if e.differs.sum() >= MIN_UNITS else Interval()
+    found = _t_interval(e, alpha) if n_differ >= MIN_UNITS else Interval()
     if found.method != "none" or effective_units(e.shares) <= 1:
         return found
     span = (e.limits[1] - e.limits[0]) / 2
@@ -242,8 +245,7 @@ def score_sum(
 
 def _over_seeds(e: Effect, alpha: float) -> Interval:
     """Row 6, of two or more seeds."""
-    few = min(effective_units(side.shares) for side in e.sides) < MIN_UNITS
-    if few and e.is_within and e.is_of_other_units:
+    if e.is_within and e.is_of_other_units and e.n_of_sides[0] < MIN_UNITS:
         return _apart(e, alpha)
     error, critical, _ = widest(e.accounts, alpha)
     is_still = error <= 1e-10 * max(np.abs(side.values).max() for side in e.sides)
@@ -273,7 +275,7 @@ def _over_seeds(e: Effect, alpha: float) -> Interval:
 
 
 def _apart(e: Effect, alpha: float) -> Interval:
-    """The interval of a difference within a run of two sides without a unit in common: of each its own, by MOVER."""
+    """The interval of a difference of two sides, one perhaps of few units: that of each by itself, joined by MOVER."""
     ends = np.array([interval_of(Effect(side), alpha)[:2] for side in e.sides])
     values = np.array([side.values.mean() for side in e.sides])
     errors = np.stack([side.errors.mean(axis=0) for side in e.sides], axis=1)

@@ -74,10 +74,10 @@ def test_a_gain_of_one_lucky_seed_does_not_speak_for_new_seeds() -> None:
 
 
 def test_each_side_is_linearised_by_its_own_denominator() -> None:
-    """One side has ten times the other's: the t interval of (num - ratio den) / D of each."""
+    """One side has twice the other's: the t interval of (num - ratio den) / D of each."""
     rng = np.random.default_rng(5)
     sides = []
-    for mean in (0.3, 3.0):
+    for mean in (1.5, 3.0):
         n = rng.poisson(mean, 40).astype(float)
         sides.append(
             pd.DataFrame({"id": range(40), "tp": rng.binomial(n.astype(int), 0.7), "n": n})
@@ -94,6 +94,10 @@ def test_each_side_is_linearised_by_its_own_denominator() -> None:
         (errors**2).sum() * effective / (effective - 1)
     )
     assert found["ci_high"] - found["delta"] == pytest.approx(half)
+    # of a side of fewer than half as many: both sides' own intervals
+    few = sides[0].where(sides[0]["id"] < 12, 0.0).assign(id=range(40))
+    uneven = compare({"": few}, {"": sides[1]}, [metric], "id", R).table.iloc[0]
+    assert uneven["ci_method"] == "mover" and uneven["ci_high"] - uneven["ci_low"] > 2 * half
 
 
 def test_what_does_not_pair_is_counted_and_unused() -> None:
