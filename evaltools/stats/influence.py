@@ -201,17 +201,23 @@ def _wrong(
     if not isinstance(metric, Metric):
         return  # what it is made of stands in the table too
     num, den = rows[0], rows[1]
-    is_null = np.isnan(num) & (np.nan_to_num(den) != 0)
-    leave = f"; leave {metric.denominator} null or 0 where nothing was measured"
     yield den < 0, metric.denominator, den, "; expected 0 or more"
-    yield is_null, metric.numerator, num, f" where {metric.denominator} counts the row{leave}"
+    is_null = np.isnan(num)
+    if is_null.any():
+        leave = f"; leave {metric.denominator} null or 0 where nothing was measured"
+        expected = f" where {metric.denominator} counts the row{leave}"
+        yield is_null & (np.nan_to_num(den) != 0), metric.numerator, num, expected
     low, high = metric.limits
-    size = np.ones_like(den) if formula.is_count[0] else np.where(den == 0, np.nan, den)
+    if np.isinf([low, high]).all():
+        return
     # a sum of floats may be off its limit by as much
     lowest, highest = low - 1e-9 * max(1, abs(low)), high + 1e-9 * max(1, abs(high))
-    values = num / size
-    is_outside = (values < lowest) | (values > highest)
-    yield is_outside, metric.name, values, f", which is not within {low:g} and {high:g}"
+    size = np.ones(1) if formula.is_count[0] else den
+    with np.errstate(invalid="ignore"):
+        is_outside = ((num < lowest * size) | (num > highest * size)) & (size > 0)
+    if is_outside.any():
+        values = num / np.where(size > 0, size, np.nan)
+        yield is_outside, metric.name, values, f", which is not within {low:g} and {high:g}"
 
 
 def label(
