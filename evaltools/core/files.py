@@ -58,7 +58,9 @@ def examples() -> list[str]:
     return sorted(path.relative_to(EXAMPLES).as_posix() for path in paths)
 
 
-FORMULA = re.compile(r"[=+\-@\t\r]")
+# how a text of a CSV file begins that Excel takes for a formula, in full width too where it is Korean; apostrophes before
+# it count, so that there is one way back
+FORMULA = re.compile("'*[-=+@\t\r\n\uff0d\uff1d\uff0b\uff20]")
 NUMBER = re.compile(r"[-+]?[\d.]*(e[-+]?\d+)?")
 
 # what no path may hold: it is printed, and stands in files that are UTF-8
@@ -151,13 +153,23 @@ def write_text(
         f.write(text)
 
 
-def is_formula(cell: Any) -> bool:
-    """Whether Excel takes a cell for a formula: a text that begins as one and is no plain number.
+def csv_cell(cell: Any) -> Any:
+    """A cell as it stands in a CSV file: with an apostrophe where Excel would take it for a formula.
 
-    >>> [is_formula(cell) for cell in ("=cmd|x", "+1+1", "@SUM(1)", "-2.5e-3", "plain", -1)]
-    [True, True, True, False, False, False]
+    >>> [csv_cell(cell) for cell in ("=cmd|x", "'=x", "-2.5e-3", "plain", -1)]
+    ["'=cmd|x", "''=x", '-2.5e-3', 'plain', -1]
     """
-    return isinstance(cell, str) and bool(FORMULA.match(cell)) and not NUMBER.fullmatch(cell)
+    is_formula = isinstance(cell, str) and FORMULA.match(cell) and not NUMBER.fullmatch(cell)
+    return f"'{cell}" if is_formula else cell
+
+
+def from_csv_cell(text: str) -> str:
+    """The text of a cell of a CSV file that `csv_cell` made.
+
+    >>> from_csv_cell("''=x"), from_csv_cell("'plain'")
+    ("'=x", "'plain'")
+    """
+    return text[1:] if csv_cell(text[1:]) == text else text
 
 
 def write_csv(
@@ -166,8 +178,7 @@ def write_csv(
     start: str = "",
 ) -> None:
     """Write a DataFrame as a CSV file for people, after the mark that `start` is; no text is a formula in Excel."""
-    table = table.map(lambda cell: f"'{cell}" if is_formula(cell) else cell)
-    write_text(path, start + table.to_csv(index=False, lineterminator="\n"))
+    write_text(path, start + table.map(csv_cell).to_csv(index=False, lineterminator="\n"))
 
 
 _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False)

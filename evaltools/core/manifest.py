@@ -88,7 +88,7 @@ class Manifest(Member):
 
     `files`: sha256 of every other file of the folder; a result whose files do not match is not current. `suite_title`,
     `headline` and `leading` (the metric that the verdict is about) say what leads a page, so that a gallery needs no
-    suite. Of a study: `report` its name,
+    suite. Of a study: `report` its name, `verdict` that on the leading metric of this condition ("baseline" of that),
     `baseline`, `primary` and `margin` as declared, `runs` those of this condition and `folders` where their results
     stand, from this folder; `members` those of all conditions. `metrics`: those that come from no
     suite of this package, as data, so that a result can be read without the file they came from.
@@ -113,6 +113,7 @@ class Manifest(Member):
     started: str = ""
     report: str = ""
     condition: str = ""
+    verdict: str = ""
     baseline: str = ""
     primary: str = ""
     margin: dict[str, float] = {}

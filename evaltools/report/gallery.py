@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import pandas as pd
-
 from ..core.check import worst_first
 from ..core.errors import InputError, UsageError
 from ..core.files import require_writable, write_text
@@ -104,12 +102,8 @@ def _card(
         lead = {**usable[name].model_dump(), "metric": name}
         with speaking(language(), manifest.suite):
             lead["cells"] = shown_texts(lead)
-    verdict = _verdict(
-        folder,
-        manifest,
-        stored,
-        name,
-    )
+    # of a condition that of its comparison, else the worst of its suite: fail, look, pass
+    verdict = manifest.verdict or min((row.verdict for row in stored.verdicts), default="")
     notes = _notes(folder, manifest, stored)
     levels = [level for level, _ in notes]
     worst = min(levels, key=list(LEVELS).index, default="info")
@@ -130,23 +124,6 @@ def _card(
         "id": anchor("run", folder.name),
         "children": [],
     }
-
-
-def _verdict(
-    folder: Path,
-    manifest: Manifest,
-    stored: MetricsFile,
-    leading: str,
-) -> str:
-    """The verdict of a condition's comparison on its leading metric, else the worst of its suite."""
-    words = sorted(row.verdict for row in stored.verdicts)  # fail, look, pass
-    path = folder / "comparison.csv"
-    if path.is_file():
-        rows = pd.read_csv(path, dtype=str, keep_default_na=False).set_index("metric")
-        is_own = rows["candidate"] == manifest.condition
-        words = ["baseline"] if manifest.condition == manifest.baseline else []
-        words += rows.loc[is_own & (rows.index == leading), "verdict"].tolist()
-    return next(iter(words), "")
 
 
 def _notes(

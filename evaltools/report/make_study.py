@@ -416,6 +416,10 @@ def _manifest(
     """The manifest of one condition of a study."""
     runs = list(study.conditions[condition].values())
     units = pd.concat(run.data[study.suite.unit] for run in runs)
+    verdicts = {}
+    if study.candidates:
+        rows = study.frame[study.frame["metric"] == study.primary]
+        verdicts = {study.baseline: "baseline", **dict(zip(rows["candidate"], rows["verdict"]))}
     changed = {
         "kind": "aggregate",
         "headline": list(study.headline),
@@ -424,6 +428,7 @@ def _manifest(
         "run": f"{condition}_aggregated",
         "report": study.name,
         "condition": condition,
+        "verdict": verdicts.get(condition, ""),
         "baseline": study.baseline,
         "primary": study.declared or "",
         "margin": dict(study.margin),

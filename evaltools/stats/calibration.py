@@ -28,7 +28,7 @@ import pandas as pd
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 from scipy.special import ndtri
 
-from ..core.files import ending, is_formula
+from ..core.files import ending, from_csv_cell
 from ..core.records import File, unique_records
 from ..core.tables import read_table
 from .formulas import score_t, t_quantile, wilson
@@ -249,16 +249,9 @@ HEADS = {
 }
 
 
-def _as_written(text: Any) -> Any:
-    """A text of a cell without the apostrophe that keeps Excel from taking it for a formula."""
-    return text[1:] if str(text)[:1] == "'" and is_formula(text[1:]) else text
-
-
 class _Row(BaseModel):
     model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True, frozen=True)
-    case_id: Annotated[str, BeforeValidator(_as_written)] = Field(
-        min_length=1, description="case, 사례"
-    )
+    case_id: str = Field(min_length=1, description="case, 사례")
     metric: str = Field(min_length=1)
 
 
@@ -314,6 +307,8 @@ def read_scores(file: File) -> pd.DataFrame:
     such a file, summary_scores.xlsx too. Reports what is wrong by line, also a case that has two scores of a metric.
     """
     rows = _read(file, Scored, "score")
+    if not rows:
+        raise file.fatal("no-scores", "no row of this file has a score")
     frame = pd.DataFrame(rows, columns=["case_id", "metric", "score", "threshold", "measured"])
     return frame.astype({"score": float, "threshold": float, "measured": bool})
 
@@ -357,11 +352,13 @@ def _read(
 ) -> list[dict[str, Any]]:
     """The rows of a file of any kind that have a `value`, a score or a label: each case's once a metric and rater."""
     table = read_table(file, model, lambda head: HEADS.get(head, head))
-    rows = (
-        (line, record.model_dump() | {"line": line})
-        for line, record in table
-        if getattr(record, value) is not None
-    )
+    rows = []
+    for line, record in table:
+        if getattr(record, value) is not None:
+            rows.append((line, record.model_dump() | {"line": line}))
+    if ending(file.path) == ".csv":
+        for _, row in rows:
+            row |= {name: from_csv_cell(row[name]) for name in ("case_id", "metric")}
 
     def key_of(row: dict[str, Any]) -> tuple[str, ...]:
         return row["case_id"], row["metric"], row.get("rater", "")

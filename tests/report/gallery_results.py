@@ -108,7 +108,7 @@ def conflict_review(out: Path, conditions: Sequence[str] = ("no_memory", "with_m
         for name in names:
             missing = short if name == names[-1] else []
             result(out, name, rows(REVIEW, base, 40), "text_id", 40, **suite, problems=missing)
-        folder = result(
+        result(
             out,
             f"{condition}_aggregated",
             rows(REVIEW, base - 0.04, 40),
@@ -120,12 +120,8 @@ def conflict_review(out: Path, conditions: Sequence[str] = ("no_memory", "with_m
             condition=condition,
             runs=names,
             baseline=conditions[0],
+            verdict="better" if short else "baseline",
         )
-        lines = ["metric,candidate,verdict"]
-        for candidate in conditions[1:]:
-            lines += [f"tuple_f1_s1_refpol,{candidate},better", f"change_rate,{candidate},worse"]
-        (folder / "comparison.csv").write_text("\n".join(lines), encoding="utf-8")
-        vouch(folder)
 
 
 def summary(out: Path) -> None:

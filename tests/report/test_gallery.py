@@ -10,6 +10,7 @@ from urllib.parse import unquote
 
 import pytest
 
+import evaltools as et
 from evaltools.core.errors import UsageError
 from evaltools.report.gallery import Card, build, collect
 from tests.files import read_json
@@ -84,6 +85,17 @@ def test_an_aggregate_has_the_verdict_of_its_comparison_and_its_runs_below(out: 
         parent = f'data-parent="run-{name}_aggregated"'
         below = re.findall(f'data-name="([^"]*)" {parent}', page)
         assert below == [f"{name}__seed{s}_proposed" for s in (1, 2, 3)]
+
+
+def test_a_study_of_names_that_begin_as_formulas_has_its_verdicts(tmp_path: Path) -> None:
+    rows = [
+        {"id": i, "condition": name, "metric": "=m", "value": (i % 7 + better) / 8}
+        for better, name in enumerate(("=a", "'+b"))
+        for i in range(40)
+    ]
+    et.study([rows], suite="table", n_resamples=100, out=tmp_path)
+    aggregates = [card for card in collect(tmp_path)[0] if card["manifest"].kind == "aggregate"]
+    assert [card["verdict"][0] for card in aggregates] == ["better", "baseline"]
 
 
 @pytest.mark.parametrize(

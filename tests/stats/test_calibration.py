@@ -153,10 +153,13 @@ def read(
 
 
 def test_scores_and_labels_of_csv_and_jsonl_are_the_same(tmp_path: Path) -> None:
-    csv, none = read(tmp_path, "case_id,metric,label,rater\na,m,1,kim\nc,m,,kim\na,m,0,lee\n")
-    line = '{"case_id": "a", "metric": "m", "label": %d, "rater": "%s"}\n'
-    lines = line % (1, "kim") + line % (0, "lee")
-    jsonl, nothing = read(tmp_path, lines, name="l.jsonl")
+    """In CSV alone an apostrophe stands before what Excel would take for a formula."""
+    scores = f"{SCORES}'=a,m,1,\n''=a,m,1,\n"
+    labels = "case_id,metric,label,rater\n'=a,m,1,kim\nc,m,,kim\n''=a,m,0,lee\n"
+    csv, none = read(tmp_path, labels, scores)
+    line = '{"case_id": "%s", "metric": "m", "label": %d, "rater": "%s"}\n'
+    lines = line % ("=a", 1, "kim") + line % ("'=a", 0, "lee")
+    jsonl, nothing = read(tmp_path, lines, scores, "l.jsonl")
     assert none == nothing == []
     pd.testing.assert_frame_equal(csv, jsonl)
     assert csv["label"].tolist() == [1, 0]
@@ -191,5 +194,7 @@ def test_a_doubled_score_and_a_lacking_column(tmp_path: Path) -> None:
     twice = "case_id,metric,score\na,m,1\na,m,0\n"
     said = read(tmp_path, "{}", twice, "l.jsonl")[1][0]
     assert "/s.csv:3: a: m: a second score; the first is on line 2" in said
+    with pytest.raises(InputError, match=r"s\.csv: no row of this file has a score"):
+        read(tmp_path, "{}", "case_id,metric,score\na,m,\n")
     with pytest.raises(InputError, match=r"metric, label \(사람 판정\), got case_id, label"):
         read(tmp_path, "case_id,label\na,1\n")
