@@ -26,7 +26,7 @@
       root.toggleAttribute("data-code", open);
     },
   };
-  all(".bar-tools").forEach((tools) => { tools.hidden = false; });
+  all(".bar-tools, .et-look").forEach((tools) => { tools.hidden = false; });
   all("[data-do]").forEach((button) => button.addEventListener("click", () => actions[button.dataset.do](button)));
 
   if (matchMedia("(max-width: 70rem)").matches) all(".contents details").forEach((d) => { d.open = false; });
@@ -66,7 +66,7 @@
   });
 
   // samples: all cards stand in the page; a group and a search narrow them, and the first are shown until all are asked for
-  const FIRST = 3;
+  const FIRST = 2;
   const plainly = (text) => text.normalize("NFC").toLowerCase();
   const browsers = all(".et-samples").map((section) => {
     // of each group, all samples first, the places of its cards
@@ -88,6 +88,7 @@
         else card.setAttribute("hidden", fits ? "until-found" : "");
       });
       more.hidden = isWhole || n <= FIRST;
+      section.toggleAttribute("data-first", !isWhole);
       more.textContent = say("Show all {n}", { n });
       section.querySelector("[role=status]").textContent = n < cards.length ? say("{n} of {total}", { n, total: cards.length }) : "";
       chips.forEach((chip) => chip.setAttribute("aria-pressed", Number(chip.dataset.group) === group));
