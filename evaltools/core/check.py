@@ -316,7 +316,10 @@ def not_random(differences: pd.DataFrame) -> Iterator[Check]:
         "What is missing between {baseline} and {candidate} is not missing at random: on {metrics} the samples that "
         "one side lacks have other values on the other side. No verdict."
     )
-    for _, rows in differences[differences["not_random"]].groupby("candidate", sort=False):
+    unfair = differences[
+        differences["not_random"].astype(bool)
+    ]  # of no row at all: no truth values
+    for _, rows in unfair.groupby("candidate", sort=False):
         row = rows.iloc[0]
         yield from share_check(
             "missing-not-random",
