@@ -115,6 +115,7 @@ def read_table(
     file: File,
     model: type[T],
     column_of: Callable[[str], str] = str,
+    sep: str = ",",
 ) -> Iterator[tuple[int, T]]:
     """Yield (line, record) of a table (`table_rows`), or else of JSON Lines; what does not fit is reported."""
     if ending(file.path) not in TABLES:
@@ -125,7 +126,7 @@ def read_table(
         if info.is_required():
             required[name] = info.description
     key = next(iter(required), "")
-    for line, values in table_rows(file, required, column_of):
+    for line, values in table_rows(file, required, column_of, sep):
         record = fitted(
             model,
             values,
@@ -141,18 +142,19 @@ def table_rows(
     file: File,
     required: Mapping[str, str | None],
     column_of: Callable[[str], str] = str,
+    sep: str = ",",
 ) -> Iterator[tuple[int, dict[str, str | None]]]:
     """Yield (line, cells by column) of a file named *.csv, *.tsv or *.xlsx.
 
     The line is that on which a row of CSV ends, or the row of a sheet. An empty cell is null; a row without any is
-    passed over. `column_of(head)`: the name of a column, "" for one that is not read. InputError for a
+    passed over. `column_of(head)`: the name of a column, "" for one that is not read. `sep`: of *.csv. InputError for a
     header without the `required` columns (-> what else they may be called), or with one twice.
     """
 
     def is_header(cells: Sequence[str]) -> bool:
         return required.keys() <= {*map(column_of, cells)}
 
-    sep = {".csv": ",", ".tsv": "\t"}.get(ending(file.path))
+    sep = {".csv": sep, ".tsv": "\t"}.get(ending(file.path), "")
     rows = csv_rows(file, sep) if sep else _sheet_rows(file, is_header)
     start, header = next(rows, (1, []))
     names = [column_of(head) for head in header]
@@ -161,9 +163,9 @@ def table_rows(
         expected = [f"{name} ({text})" if text else name for name, text in required.items()]
         got = ", ".join(header)[:200] or "none"
         message = f"expected the columns {', '.join(expected)}, got {got}"
-        if len(header) == 1 and re.search("[,;\t]", got):
-            message += f"; cells are separated by {'commas' if sep == ',' else 'tabs'}"
-        if doubled:
+        if len(header) == 1 and (mark := re.search("[,;|\t]", got)):
+            message += f"; the cells are separated by {mark[0]!r}"
+        if is_header(header):
             message = f"two columns are named {doubled[0]}"
         raise file.fatal("wrong-columns", message, line=start)
     if unread := [head for head, name in zip(header, names) if head.strip() and not name]:

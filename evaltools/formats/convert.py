@@ -3,46 +3,42 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
-
-import pandas as pd
+from typing import Any
 
 from ..core.errors import Problems, UsageError
-from ..core.files import first_names, refuse_input, write_jsonl, write_text
+from ..core.files import ending, first_names, refuse_input, write_jsonl
+from ..core.tables import TABLES
 from . import deepeval, inspect_logs, lines, lm_eval, promptfoo, ragas, semeval
-from .source import Records, Source, where
+from .source import Reader, Source, where
 
-
-@dataclass(frozen=True)
-class Format:
-    """`kind`: aspect-based sentiment (samples with tuples), or scores (one of a metric on a sample, a row).
-
-    `read`: takes a `Source` and the options by name, and gives (place, row). `options`: what the format does not say.
-    """
-
-    kind: Literal["sentiment", "scores"]
-    read: Callable[..., Records]
-    options: tuple[str, ...] = ()
-
-
-FORMATS = {
-    "nikl": Format("sentiment", lines.nikl),
-    "semeval14": Format("sentiment", semeval.read14, options=("level",)),
-    "semeval15": Format("sentiment", semeval.read16),
-    "semeval16": Format("sentiment", semeval.read16),
-    "aste": Format("sentiment", lines.aste),
-    "asqp": Format("sentiment", lines.asqp),
-    "tasd": Format("sentiment", lines.tasd),
-    "acos": Format("sentiment", lines.acos),
-    "inspect": Format("scores", inspect_logs.read),
-    "lm-eval": Format("scores", lm_eval.read),
-    "promptfoo": Format("scores", promptfoo.read),
-    "deepeval": Format("scores", deepeval.read),
-    "ragas": Format("scores", ragas.read, options=("sep", "decimal")),
+# of aspect-based sentiment: samples with tuples
+SENTIMENT: dict[str, Reader] = {
+    "nikl": lines.nikl,
+    "semeval14": semeval.read14,
+    "semeval15": semeval.read16,
+    "semeval16": semeval.read16,
+    "aste": lines.aste,
+    "asqp": lines.asqp,
+    "tasd": lines.tasd,
+    "acos": lines.acos,
 }
+
+# of a metric on a sample, a row
+SCORES: dict[str, Reader] = {
+    "inspect": inspect_logs.read,
+    "lm-eval": lm_eval.read,
+    "promptfoo": promptfoo.read,
+    "deepeval": deepeval.read,
+    "ragas": ragas.read,
+}
+
+FORMATS = SENTIMENT | SCORES
+
+# what a format does not say
+OPTIONS = {"semeval14": ("level",), "ragas": ("sep", "decimal")}
 
 # options of scores that are given once for all files, or once for each
 PER_FILE = ("condition", "seed")
@@ -61,76 +57,54 @@ def convert(
 
     Nothing is written where one fails.
 
-    Sentiment: gold.jsonl or, with `as_` "predictions", outputs.jsonl of Conflict Review. Scores:
-    long rows of the suite `table`, as CSV where the target is named so, else JSONL. UsageError for
-    options that the format does not take, and for a target that is an input; InputError for gold without a single
-    tuple.
+    Sentiment: gold.jsonl or, with `as_` "predictions", outputs.jsonl of Conflict Review. Scores: long rows of the suite
+    `table`. UsageError for options that the format does not take, and for a target that is an input or no JSON Lines;
+    InputError for gold without a single tuple.
     """
-    form = FORMATS[name]
-    settings = {key: value for key, value in options.items() if value not in (None, ())}
-    _check_options(
-        name,
-        form,
-        settings,
-        len(files),
-    )
+    settings = {key: value for key, value in options.items() if value}
+    if name in SCORES and as_ == "predictions":
+        raise UsageError(f"{name} holds scores: --as predictions is for aspect-based sentiment")
+    for option, value in settings.items():
+        if option not in OPTIONS.get(name, ()) + PER_FILE * (name in SCORES):
+            raise UsageError(f"{name} takes no --{option}")
+        if option in PER_FILE and len(value) not in (1, len(files)):
+            raise UsageError(f"give --{option} once, or once for each of the {len(files)} files")
+    if ending(target) in TABLES:
+        raise UsageError(f"{target}: the rows are written as JSON Lines; name a file *.jsonl")
     refuse_input(target, files)
+    names = {option: settings.pop(option) for option in PER_FILE if option in settings}
     found = _rows(
-        form,
+        partial(FORMATS[name], **settings),
         files,
-        settings,
+        names,
         problems,
     )
-    if form.kind == "scores":
-        if as_ == "predictions":
-            raise UsageError(f"{name} holds scores: --as predictions is for aspect-based sentiment")
+    if name in SCORES:
         rows = _score_rows(list(found), problems)
-        if target.suffix.lower() == ".csv":
-            frame = pd.DataFrame(list(rows), dtype=object)
-            write_text(target, frame.to_csv(index=False, lineterminator="\n"))
-            return len(frame)
     elif as_ == "predictions":
         rows = map(_prediction_row, found)
     else:
-        rows = _gold_rows(found, files, problems)
+        rows = _gold_rows(list(found), files[0], problems)
     return write_jsonl(target, rows)
 
 
-def _check_options(
-    name: str,
-    form: Format,
-    settings: Mapping[str, Any],
-    n_files: int,
-) -> None:
-    """UsageError for options that the format does not take, or given too often."""
-    known = (*form.options, *(PER_FILE if form.kind == "scores" else ()))
-    for option in settings:
-        if option not in known:
-            listed = ", ".join(f"--{name}" for name in known) or "-"
-            raise UsageError(f"{name} takes no --{option}; its options: {listed}")
-        if option in PER_FILE and len(settings[option]) not in (1, n_files):
-            raise UsageError(f"give --{option} once, or once for each of the {n_files} files")
-
-
 def _rows(
-    form: Format,
+    read: Reader,
     files: Sequence[Path],
-    settings: Mapping[str, Any],
+    names: Mapping[str, Sequence[str]],
     problems: Problems,
 ) -> Iterator[dict[str, Any]]:
     """The rows of all files; a second one of a sample, or of a metric on a sample, is an error.
 
-    InputError for a metric of several tasks: what they measure is not the same.
+    `names`: by their option, one for all files or one for each. InputError for a metric of several tasks: what they
+    measure is not the same.
     """
-    options = {key: value for key, value in settings.items() if key not in PER_FILE}
     seen: set[Any] = set()
     tasks: dict[str, str] = {}
     for number, path in enumerate(files):
-        of_file = {}
-        for option in settings.keys() & PER_FILE:
-            of_file[option] = settings[option][min(number, len(settings[option]) - 1)]
+        of_file = {option: given[min(number, len(given) - 1)] for option, given in names.items()}
         source = Source(path, problems)
-        for place, row in form.read(source, **options):
+        for place, row in read(source):
             row |= of_file
             what = row.get("metric", "sample")
             other = tasks.setdefault(what, source.task)
@@ -155,18 +129,19 @@ def _rows(
 
 
 def _gold_rows(
-    samples: Iterable[dict[str, Any]],
-    files: Sequence[Path],
+    samples: Sequence[dict[str, Any]],
+    file: Path,
     problems: Problems,
 ) -> Iterator[dict[str, Any]]:
-    is_labelled = False
-    for sample in samples:
-        tuples = sample["tuples"]
-        is_labelled = is_labelled or bool(tuples)
-        yield {"uid": sample["id"], "input_text": sample["text"], "gold_tuples": tuples}
-    if not is_labelled:
+    if not any(sample["tuples"] for sample in samples):
         text = "no sample has a tuple: this is no gold (predictions: --as predictions)"
-        raise problems.fatal("no-gold", text, file=files[0])
+        raise problems.fatal("no-gold", text, file=file)
+    for sample in samples:
+        yield {
+            "uid": sample["id"],
+            "input_text": sample["text"],
+            "gold_tuples": sample["tuples"],
+        }
 
 
 def _prediction_row(sample: dict[str, Any]) -> dict[str, Any]:
@@ -196,8 +171,7 @@ def _score_rows(
     directions: dict[str, bool | None] = {}
     for metric, said in known.items():
         directions[metric] = True in said if len(said - {None}) == 1 else None
-    unknown = [metric for metric, is_higher in directions.items() if is_higher is None]
-    if unknown:
+    if unknown := [metric for metric, is_higher in directions.items() if is_higher is None]:
         message = (
             f"whether higher is better is not known of {first_names(unknown)}: described, never "
             "judged (--higher NAME and --lower NAME of the suite `table` say it)"

@@ -28,7 +28,7 @@ class Case(Row):
     input: str | None = None
     actualOutput: Any = None
     expectedOutput: Any = None
-    additionalMetadata: Any = None
+    additionalMetadata: dict[str, Any] | None = None
     metrics: list[Measured] | None = Field(None, alias="metricsData")
 
 
@@ -67,13 +67,11 @@ def read(source: Source) -> Records:
                 ),
             ]
         texts = {"output": case.actualOutput, "target": case.expectedOutput}
-        metadata = case.additionalMetadata
         name = case.name if case.name and names[case.name] == 1 else str(count)
-        further = texts | (metadata if isinstance(metadata, dict) else {})
         return score_rows(
             name,
             scores,
-            further,
+            texts | (case.additionalMetadata or {}),
             text=case.input,
         )
 

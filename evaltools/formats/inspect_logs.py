@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from math import comb
 from statistics import median, mode
-from typing import Any
+from typing import Any, Literal
 
+from pydantic import AliasChoices, AliasPath, Field
 from pydantic_core import from_json
 
-from ..core.records import short
+from ..core.records import fitted, short
 from .source import Records, Row, Score, Source, Unfit, at, score_rows
 
 if sys.version_info >= (3, 14):
@@ -42,8 +42,22 @@ REDUCERS: dict[str, Callable[[Sequence[float]], float]] = {
     "mode": mode,
 }
 
-# reducers of Inspect's epochs that take a number: at_least_2, pass_at_2
-COUNTING = re.compile(r"(at_least|pass_at)_([1-9]\d{0,5})")
+
+class Evaluation(Row):
+    """What was evaluated, and how."""
+
+    model: str
+    task: str = ""
+    task_args: Any = None
+    config: dict[str, Any] = Field({})
+
+
+class Header(Row):
+    """What a log says of all its samples."""
+
+    version: Literal[1, 2, 3]
+    status: str = "started"
+    eval: Evaluation
 
 
 class ScorerResult(Row):
@@ -59,18 +73,10 @@ class LogSample(Row):
     epoch: int = 1
     input: Any = None
     target: Any = None
-    output: Any = None
-    metadata: Any = None
-    error: Any = None
+    output: Any = Field(None, validation_alias=AliasPath("output", "completion"))
+    metadata: dict[str, Any] | None = None
+    error: Any = Field(None, validation_alias=AliasChoices(AliasPath("error", "message"), "error"))
     scores: dict[str, ScorerResult] | None = None
-
-    @property
-    def failure(self) -> str | None:
-        """What the sample failed with, its first line; None where it did not."""
-        if not self.error:
-            return None
-        message = str(at(self.error, "message") or self.error)
-        return message.partition("\n")[0] or "error"
 
     @property
     def text(self) -> str | None:
@@ -90,23 +96,22 @@ def read(source: Source) -> Records:
     More is better of words (C, yes) and truth values; of numbers the log does not say it. A sample with
     an error is not measured, unless the log scores errors.
     """
-    if source.path.suffix.lower() == ".eval" or zipfile.is_zipfile(source.path):
+    if source.path.suffix.lower() == ".eval":
         contents = _unzipped(source)
-        header = next(contents)
-        _check(header, source)
+        head = next(contents)
         samples = source.fitting(contents, LogSample, "samples")
     else:
-        header = source.document
-        _check(header, source)
         samples = source.records(LogSample, "samples")
-    rows = _scored(header, samples, source)
-    reducer, *_ = at(
-        header,
-        "eval",
-        "config",
-        "epochs_reducer",
-        kind=list,
-    ) or ["mean"]
+        head = source.document
+    header = fitted(Header, head, source.error)
+    if header is None:
+        raise source.problems.failed()
+    if header.status != "success":
+        source.warn("not-finished", f"the status of the log is {short(header.status)}")
+    # one of a package is logged as package/task
+    source.task = f"{header.eval.task.rpartition('/')[2]} {header.eval.task_args or ''}".strip()
+    rows = _scored(header.eval, samples, source)
+    reducer, *_ = header.eval.config.get("epochs_reducer") or ["mean"]
     return rows if reducer == "mean" else _reduced(rows, str(reducer), source)
 
 
@@ -123,7 +128,7 @@ def _unzipped(source: Source) -> Iterator[Any]:
                     try:
                         yield _member(log, name)
                     except Unfit as unfit:
-                        source.error("bad-member", unfit.message, field=name)
+                        source.error("bad-member", str(unfit))
     except (zipfile.BadZipFile, Unfit) as error:
         message = f"expected a log of Inspect (is it whole?): {error}"
         raise source.fatal("bad-zip", message) from None
@@ -137,58 +142,17 @@ def _member(
     try:
         return from_json(log.read(name))
     except Exception as error:  # noqa: BLE001 - every kind of compression has errors of its own
-        raise Unfit(name, f"cannot be read: {error}") from None
-
-
-def _check(
-    header: Any,
-    source: Source,
-) -> None:
-    """Whether it is a log, and finished. The task of the source becomes the log's, with its arguments."""
-    version = at(header, "version")
-    if (
-        version not in (1, 2, 3)
-        or at(
-            header,
-            "eval",
-            "model",
-            kind=str,
-        )
-        is None
-    ):
-        message = "expected a log of Inspect: version 1, 2 or 3, status, eval.model"
-        raise source.fatal("wrong-format", f"{message}; got the version {short(version)}")
-    status = at(header, "status") or "started"
-    if status != "success":
-        source.warn("not-finished", f"the status of the log is {short(status)}")
-    task = (
-        at(
-            header,
-            "eval",
-            "task",
-            kind=str,
-        )
-        or ""
-    )
-    # one of a package is logged as package/task
-    source.task = f"{task.rpartition('/')[2]} {at(header, 'eval', 'task_args') or ''}".strip()
+        raise Unfit(name, f"{name} cannot be read: {error}") from None
 
 
 def _scored(
-    header: Any,
+    log: Evaluation,
     samples: Records,
     source: Source,
 ) -> Records:
     """The samples with a score for each metric that they have; one without any has all of the log, not measured."""
     records = list(samples)
-    scores_errors = bool(
-        at(
-            header,
-            "eval",
-            "config",
-            "score_on_error",
-        )
-    )
+    scores_errors = log.config.get("score_on_error")
     n_errors = sum(bool(sample.error and sample.scores) for _, sample in records)
     if n_errors and scores_errors:
         message = (
@@ -196,10 +160,6 @@ def _scored(
             "(score_on_error): their scores count, as in Inspect"
         )
         source.warn("errors-scored", message, field="samples")
-    n_unscored = sum(not sample.scores for _, sample in records)
-    if n_unscored:
-        message = f"{n_unscored} samples have no score: not measured"
-        source.warn("no-score", message, field="samples")
     # metric -> not measured
     of_log = {s.metric: Score(s.metric, None) for _, r in records for s in _scores(r)}
 
@@ -207,15 +167,17 @@ def _scored(
         _: int,
         sample: LogSample,
     ) -> Iterator[dict[str, Any]]:
-        error = None if sample.scores and scores_errors else sample.failure
+        error = None
+        if sample.error and not (sample.scores and scores_errors):
+            error = str(sample.error).partition("\n")[0]
         found = [*_scores(sample)] or of_log.values()
         scores = [score._replace(error=error) for score in found]
-        texts = {"output": at(sample.output, "completion"), "target": sample.target}
+        texts = {"output": sample.output, "target": sample.target}
         return score_rows(
             str(sample.id),
             scores,
-            texts | (sample.metadata if isinstance(sample.metadata, dict) else {}),
-            condition=at(header, "eval", "model"),
+            texts | (sample.metadata or {}),
+            condition=log.model,
             trial=str(sample.epoch),
             text=sample.text,
         )
@@ -254,16 +216,16 @@ def _reduce(
     """
     if reducer in REDUCERS:
         return float(REDUCERS[reducer](values))
-    counting = COUNTING.fullmatch(reducer)
-    if counting is None:
-        message = f"epochs are reduced by {short(reducer)}, which is not known here"
-        raise source.fatal("unknown-reducer", message, field="eval.config.epochs_reducer")
+    name, _, number = reducer.rpartition("_")
+    k = int(number) if number.isdecimal() else 0
     n_right = sum(value >= 1 for value in values)
-    k = int(counting[2])
-    if counting[1] == "at_least":
-        return float(n_right >= k)
     n_wrong = len(values) - n_right
-    return 1.0 if n_wrong < k else 1 - comb(n_wrong, k) / comb(len(values), k)
+    if name == "at_least" and k:
+        return float(n_right >= k)
+    if name == "pass_at" and k:
+        return 1.0 if n_wrong < k else 1 - comb(n_wrong, k) / comb(len(values), k)
+    message = f"epochs are reduced by {short(reducer)}, which is not known here"
+    raise source.fatal("unknown-reducer", message, field="eval.config.epochs_reducer")
 
 
 def _scores(sample: LogSample) -> Iterator[Score]:

@@ -10,6 +10,8 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from pydantic import BaseModel, BeforeValidator, Field
 
 from ..core.files import dumps
+from ..core.json_files import read_jsonl
+from ..core.records import short
 from .source import Records, Source, Unfit, opinion
 
 # a longer line of text is no sample of a data set
@@ -63,20 +65,14 @@ def nikl(source: Source) -> Records:
         number: int,
         line: Nikl,
     ) -> Iterator[dict[str, Any]]:
-        tuples = []
-        for ref, (term, start, end), polarity in line.annotation:
-            tuples.append(
-                opinion(
-                    ref,
-                    term or "",
-                    polarity,
-                    (start, end) if term else None,
-                )
-            )
+        tuples = [
+            opinion(ref, term or "", polarity, (start, end) if term else None)
+            for ref, (term, start, end), polarity in line.annotation
+        ]
         name = str(number if line.id is None else line.id)
         yield {"id": name, "text": line.sentence_form, "tuples": tuples}
 
-    return source.rows(source.json_lines(Nikl), sample)
+    return source.rows(read_jsonl(source, Nikl), sample)
 
 
 def aste(source: Source) -> Records:
@@ -136,14 +132,15 @@ def _literals(
     ) -> Iterator[dict[str, Any]]:
         text, mark, literal = line.partition("####")
         if not mark:
-            raise Unfit("", "expected sentence####[...]", got=line)
+            raise Unfit("", f"expected sentence####[...], got {short(line)}")
         if len(literal) > LITERAL_BYTES:
             raise Unfit("", "a list of more than 1 MB")
         try:
             items = ast.literal_eval(literal.strip())
             dumps(items).encode()  # no half of a character
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-            raise Unfit("", "expected a Python list after ####", got=literal) from None
+            message = f"expected a Python list after ####, got {short(literal)}"
+            raise Unfit("", message) from None
         tuples = [opinion_of(text, *item) for item in model(tuples=items).tuples]
         yield {"id": str(number), "text": text, "tuples": tuples}
 
@@ -162,7 +159,7 @@ def acos(source: Source) -> Records:
     ) -> Iterator[dict[str, Any]]:
         text, *quads = line.split("\t")
         if not quads:
-            raise Unfit("", "expected text, then a tab and quadruples", got=line)
+            raise Unfit("", f"expected text, then a tab and quadruples, got {short(line)}")
         tuples = [_acos_opinion(text, quad) for quad in quads if quad.strip()]
         yield {"id": str(number), "text": text, "tuples": tuples}
 
@@ -175,13 +172,15 @@ def _acos_opinion(
 ) -> dict[str, Any]:
     match = ACOS_TUPLE.fullmatch(quad)
     if match is None:
-        raise Unfit("quadruples", "expected 'a0,a1 CATEGORY s o0,o1' (s: 0, 1, 2)", got=quad)
+        message = f"expected 'a0,a1 CATEGORY s o0,o1' (s: 0, 1, 2), got {short(quad)}"
+        raise Unfit("quadruples", message)
     start, end = int(match["start"]), int(match["end"])
     polarity = ACOS_POLARITIES[int(match["sentiment"])]
     if (start, end) == (-1, -1):
         return opinion(match["ref"], "", polarity)
     if not start < end <= len(text):  # checked before a range of that length is made
-        raise Unfit("quadruples", "expected a half open span of tokens", got=[start, end])
+        message = f"expected a half open span of tokens, got {start},{end}"
+        raise Unfit("quadruples", message)
     term, span = tokens(text, range(start, end))
     return opinion(
         match["ref"],
@@ -204,8 +203,8 @@ def tokens(
     """
     spans = [match.span() for match in re.finditer(r"\S+", sentence)]
     if not all(0 <= number < len(spans) for number in numbers):
-        message = f"expected numbers of the {len(spans)} tokens"
-        raise Unfit("tokens", message, got=list(numbers[:20]))
+        message = f"expected numbers of the {len(spans)} tokens, got {short(list(numbers))}"
+        raise Unfit("tokens", message)
     first, last = numbers[0], numbers[-1]
     if list(numbers) == list(range(first, last + 1)):
         start, end = spans[first][0], spans[last][1]

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
-from statistics import fmean
 from typing import Any
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 
-from ..core.json_files import read_json
+from ..core.json_files import read_json, read_jsonl
 from ..core.records import File
-from .source import Records, Row, Score, Source, Unfit, at, number, score_rows
+from .source import Records, Row, Score, Source, at, score_rows
 
 NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT.+)\.jsonl")
 
@@ -40,27 +37,25 @@ class Line(Row):
     doc_hash: str | None = None
     filter: str = "none"
     metrics: list[str] | None = None
-    doc: Any = None
+    doc: dict[str, Any] = Field({})
     target: Any = None
     arguments: Any = None
     filtered_resps: list[Any] | None = None
 
     @property
-    def scores(self) -> list[Score]:
+    def values(self) -> dict[str, Any]:
         """Metric -> its value on the sample, a pair where it is a log-likelihood and its number of tokens."""
         fields = self.model_extra or {}
         names = self.metrics
         if names is None:
             names = [name for name, value in fields.items() if isinstance(value, int | float)]
-        scores = []
-        for name in names:
-            value = fields.get(name)
+        values = {name: fields.get(name) for name in names}
+        for name, value in values.items():
             if isinstance(value, list) and name in LOG_LIKELIHOODS and len(value) == 2:
-                value = tuple(value)
+                values[name] = tuple(value)
             elif isinstance(value, str):
-                value = [value]  # no number, as a list is none
-            scores.append(Score(f"{name},{self.filter}", value))
-        return scores
+                values[name] = [value]  # no number, as a list is none
+        return values
 
 
 def read(source: Source) -> Records:
@@ -70,7 +65,7 @@ def read(source: Source) -> Records:
     beside the file, where they are there: the direction of each metric and the model's name as the
     condition.
     """
-    lines = list(source.json_lines(Line))
+    lines = list(read_jsonl(source, Line))
     results = _results(source)
     times = Counter((line.filter, line.doc_hash) for _, line in lines)
     shared = {doc_hash for (_, doc_hash), n in times.items() if n > 1}
@@ -80,36 +75,23 @@ def read(source: Source) -> Records:
         line: Line,
     ) -> Iterator[dict[str, Any]]:
         question = _question(line)
-        document = line.doc if isinstance(line.doc, dict) else {}
         # else the likelihoods of the choices
         answers = [answer for answer in line.filtered_resps or () if isinstance(answer, str)]
-        texts = {key: text for key, text in document.items() if text != question}
+        texts = {key: text for key, text in line.doc.items() if text != question}
         is_own = line.doc_hash and line.doc_hash not in shared
+        scores = []
+        for name, value in line.values.items():
+            direction = _direction(name, results, source.task)
+            scores.append(Score(f"{name},{line.filter}", value, direction))
         return score_rows(
             str(line.doc_hash if is_own else line.doc_id),
-            line.scores,
+            scores,
             {"output": answers, "target": line.target, **texts},
             condition=at(results, "model_name", kind=str) or None,
             text=question,
         )
 
-    rows = list(source.rows(lines, scored))
-    values: defaultdict[str, list[float]] = defaultdict(list)
-    for _, row in rows:
-        value = row.get("value")
-        if not isinstance(value, list | dict):
-            values[row["metric"]] += [] if value is None else [value]
-    directions = {
-        name: _direction(
-            name,
-            found,
-            results,
-            source,
-        )
-        for name, found in values.items()
-    }
-    for place, row in rows:
-        yield place, {**row, "higher_is_better": directions.get(row["metric"])}
+    return source.rows(lines, scored)
 
 
 def _results(source: Source) -> Any:
@@ -135,53 +117,17 @@ def _question(line: Line) -> str | None:
 
 
 def _direction(
-    name: str,
-    values: list[Any],
+    metric: str,
     results: Any,
-    source: Source,
+    task: str,
 ) -> bool | None:
     """Whether more is better of the values of the samples; None where that is not known.
 
-    lm-eval declares the direction of its own number. Where that is not the mean of the samples the
-    direction of theirs is not known, but for the perplexity: it is exp(-mean) of log-likelihoods, of
-    which more is better.
+    lm-eval declares the direction of its own number, which of log-likelihoods is exp(-mean): of these more is better.
     """
-    metric = name.partition(",")[0]
     if metric in LOG_LIKELIHOODS:
-        message = (
-            f"{name}: its samples hold log-likelihoods, of which more is better; "
-            "lm-eval's own number grows as their mean falls"
-        )
-        source.warn("log-likelihood", message, field=metric)
         return True
-    with suppress(Unfit):
-        reported = number(
-            at(
-                results,
-                "results",
-                source.task,
-                name,
-            ),
-            name,
-        )
-        mean = fmean(values) if values else math.nan
-        is_mean = math.isnan(mean) or math.isclose(
-            reported or 0,
-            mean,
-            rel_tol=1e-6,
-            abs_tol=1e-9,
-        )
-        if reported is not None and not is_mean:
-            message = f"lm-eval's {name} is {reported:g}, not the mean of its samples ({mean:g})"
-            source.warn("not-the-mean", message, field=metric)
-            return None
-    declared = at(
-        results,
-        "higher_is_better",
-        source.task,
-        metric,
-        kind=bool,
-    )
+    declared = at(results, "higher_is_better", task, metric, kind=bool)
     if declared is None and metric in HIGHER + LOWER:
         return metric in HIGHER
     return declared

@@ -84,13 +84,6 @@ def read(source: Source) -> Records:
     outcomes = list(source.records(Outcome, "results.results"))
     conditions = _conditions(outcome.column for _, outcome in outcomes)
     tests = {(outcome.column, outcome.test) for _, outcome in outcomes}
-    n_errors = sum(outcome.failureReason == ERROR for _, outcome in outcomes)
-    if n_errors:
-        message = (
-            f"{n_errors} of {len(outcomes)} results are errors: not measured "
-            "(promptfoo's own pass rate counts them as no success)"
-        )
-        source.warn("errors", message)
     repeats: Counter[tuple[Column, str]] = Counter()
 
     def scored(
@@ -116,15 +109,7 @@ def read(source: Source) -> Records:
         }
         return score_rows(
             outcome.test,
-            [
-                Score(
-                    metric,
-                    value,
-                    True,
-                    error,
-                )
-                for metric, value in values
-            ],
+            [Score(metric, value, True, error) for metric, value in values],
             described,
             condition=conditions[outcome.column],
             trial=str(repeats[test]) if len(outcomes) > len(tests) else None,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from pydantic import ConfigDict, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
-from ..core.tables import csv_rows, written_list
+from ..core.files import ending
+from ..core.tables import TABLES, read_table, written_list
 from .source import Records, Row, Score, Source, score_rows
 
 # columns of ragas before 0.2 -> their names since
@@ -18,9 +19,6 @@ OLD_NAMES = {
     "ground_truth": "reference",
     "ground_truths": "reference",
 }
-
-# as --sep names them -> the character
-SEPARATORS = {",": ",", ";": ";", "|": "|", "tab": "\t"}
 
 # metrics that are better the higher, and the one that is better the lower, by its documentation
 HIGHER = [
@@ -48,7 +46,7 @@ class Line(Row):
 
     model_config = ConfigDict(extra="allow")
     id: Any = None
-    user_input: Any
+    user_input: Any = Field(description="question, before ragas 0.2; --sep: other separators")
     response: Any = None
     reference: Any = None
 
@@ -60,12 +58,16 @@ class Line(Row):
     ) -> Any:
         if not isinstance(fields, dict) or "user_input" in fields:
             return fields
-        return {OLD_NAMES.get(name, name): value for name, value in fields.items()}
+        return {_name_of_today(name): value for name, value in fields.items()}
 
     @property
     def columns(self) -> dict[str, Any]:
-        """The other columns that have a name."""
-        return {name: value for name, value in (self.model_extra or {}).items() if name}
+        """The other columns."""
+        return self.model_extra or {}
+
+
+def _name_of_today(name: str) -> str:
+    return OLD_NAMES.get(name, name)
 
 
 def read(
@@ -76,13 +78,14 @@ def read(
 ) -> Records:
     """The other columns are metrics where any of their values is a number; empty is not measured.
 
-    `sep` and `decimal`: the separator (a key of SEPARATORS) and the decimal mark of a CSV file.
+    `sep` and `decimal`: the separator ("tab" for that) and the decimal mark of a CSV file.
     """
-    is_csv = source.path.suffix.lower() == ".csv"
-    lines = list(_csv_lines(source, sep, decimal) if is_csv else source.json_lines(Line))
+    lines = list(read_table(source, Line, _name_of_today, sep.replace("tab", "\t")))
     metrics: dict[str, bool | None] = {}
     for _, line in lines:
         for name, value in line.columns.items():
+            if ending(source.path) in TABLES:
+                value = line.columns[name] = _value(value, decimal)
             if isinstance(value, int | float):
                 kind = name.partition("(")[0]  # factual_correctness(mode=f1)
                 metrics[name] = True if kind in HIGHER else False if kind == LOWER else None
@@ -108,34 +111,13 @@ def read(
     return source.rows(lines, scored)
 
 
-def _csv_lines(
-    source: Source,
-    sep: str,
-    decimal: str,
-) -> Records:
-    rows = csv_rows(source, SEPARATORS[sep])
-    _, header = next(rows)
-    if not {"user_input", "question"} & set(header):
-        names = ", ".join(header)[:200]
-        message = f"expected a column user_input (question, before ragas 0.2), got {names}"
-        for name, mark in SEPARATORS.items():
-            if len(header) == 1 and mark in header[0]:
-                message = f"the cells are separated by {mark!r}: give --sep '{name}'"
-                message += " and, where numbers have decimal commas, --decimal ,"
-        raise source.fatal("wrong-format", message, line=1)
-    for line, cells in rows:
-        values: dict[str, Any] = {}
-        for name, cell in zip(header, cells):
-            # an answer of "007" is no number
-            is_text = OLD_NAMES.get(name, name) in Line.model_fields
-            values[name] = cell if is_text else _value(cell, decimal)
-        yield line, Line(**values)
-
-
 def _value(
-    cell: str,
+    cell: str | None,
     decimal: str,
 ) -> Any:
+    """What a cell holds: a number, a list of texts or a text; null of an empty one."""
+    if cell is None:
+        return None
     try:
         return float(cell.replace(decimal, "."))
     except ValueError:

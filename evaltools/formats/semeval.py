@@ -51,7 +51,27 @@ def _read(
     root: str,
     tag: str,
 ) -> Records:
-    """The samples of a file with this root, whose tuples are the elements with this tag."""
+    """The samples of a file with this root, whose tuples are the elements with this tag.
+
+    A sample is a sentence, or a review that has opinions of its own instead of its sentences'. InputError for what is
+    no XML, has another root or defines entities.
+    """
+    try:
+        top = parse(source.path).getroot()
+    except DefusedXmlException:
+        message = "it declares entities or outside references, which are refused"
+        raise source.fatal("xml-entities", message) from None
+    except (ParseError, ValueError, LookupError) as error:  # the last two: of encodings
+        line, *_ = getattr(error, "position", (None,))
+        raise source.fatal("bad-xml", f"not XML: {error}", line=line) from None
+    if top.tag != root:
+        message = f"expected XML with the root {root}, got {top.tag!r}"
+        raise source.fatal("wrong-format", message)
+    records: list[Element] = []
+    for element in top:
+        is_whole = element.find("Opinions") is not None
+        records += [element] if is_whole else element.iter("sentence")
+    names = [r.get("id") or r.get("rid") or str(n) for n, r in enumerate(records, 1)]
 
     def sample(
         number: int,
@@ -62,11 +82,11 @@ def _read(
         texts = [element.text or "" for element in record.iter("text")]
         if not texts:
             raise Unfit("text", "expected an element with the text of the sentence")
-        id_ = record.get("id") or record.get("rid") or str(number)
         tuples = [_tuple(element) for element in record.iter(tag)]
-        yield {"id": id_, "text": " ".join(texts), "tuples": tuples}
+        yield {"id": names[number - 1], "text": " ".join(texts), "tuples": tuples}
 
-    return source.rows(_records(source, root), sample)
+    places = [f"{record.tag.lower()} {name}" for name, record in zip(names, records)]
+    return source.rows(zip(places, records), sample)
 
 
 def _tuple(element: Element) -> dict[str, Any]:
@@ -84,37 +104,3 @@ def _tuple(element: Element) -> dict[str, Any]:
         polarity,
         (found.start, found.end),
     )
-
-
-def _samples_of(element: Element) -> list[Element]:
-    """The samples in a sentence or review: a review that has opinions of its own is one."""
-    sentences = list(element.iter("sentence"))
-    is_of_sentences = any(sentence.find("Opinions") is not None for sentence in sentences)
-    if element.find("Opinions") is not None and not is_of_sentences:
-        return [element]
-    return sentences
-
-
-def _records(
-    source: Source,
-    root: str,
-) -> Records:
-    """Every sentence, or every review that has opinions of its own instead of its sentences'.
-
-    InputError for what is no XML, has another root or defines entities.
-    """
-    try:
-        top = parse(source.path).getroot()
-    except DefusedXmlException:
-        message = "it declares entities or outside references, which are refused"
-        raise source.fatal("xml-entities", message) from None
-    except (ParseError, ValueError, LookupError) as error:  # the last two: of encodings
-        line, *_ = getattr(error, "position", (None,))
-        raise source.fatal("bad-xml", f"not XML: {error}", line=line) from None
-    if top.tag != root:
-        message = f"expected XML with the root {root}, got {top.tag!r}"
-        raise source.fatal("wrong-format", message)
-    records = [record for element in top for record in _samples_of(element)]
-    for number, record in enumerate(records, 1):
-        name = record.get("id") or record.get("rid") or number
-        yield f"{record.tag.lower()} {name}", record

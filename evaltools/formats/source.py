@@ -10,15 +10,12 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from ..core.json_files import read_json, read_jsonl
-from ..core.records import BOM, File, fitted, misfit, not_utf8, short
+from ..core.json_files import read_json
+from ..core.records import File, fitted, misfit, not_utf8, short
 from ..core.tables import COLUMNS
 
 # columns of a long table or of its units that have a meaning: no further column has such a name
 TAKEN = {*COLUMNS, "item", "line", "error"}
-
-# further columns of a sample at the most
-MOST_FURTHER = 40
 
 # of a record in its file: its line, or its path in the file
 Place = int | str
@@ -27,11 +24,14 @@ Place = int | str
 # (`score_rows`), or the id, text and tuples of a sample
 Records = Iterator[tuple[Place, Any]]
 
+# takes a `Source` and the options of the format by name
+Reader = Callable[..., Records]
+
 
 class Row(BaseModel):
     """A record of another tool's file: only the fields that are used; others are ignored."""
 
-    model_config = ConfigDict(strict=True, extra="ignore", protected_namespaces=())
+    model_config = ConfigDict(strict=True)
 
 
 class Score(NamedTuple):
@@ -49,21 +49,15 @@ class Score(NamedTuple):
 
 
 class Unfit(ValueError):
-    """A field of a record that is not what was expected: what was, and what was got instead.
-
-    >>> print(Unfit("tuples.0", "expected a pair", got=[1]))
-    tuples.0: expected a pair, got [1]
-    """
+    """A field of a record that is not what was expected, and a sentence that says so."""
 
     def __init__(
         self,
         field: str,
         message: str,
-        got: Any = None,
     ):
         self.field = field
-        self.message = message if got is None else f"{message}, got {short(got)}"
-        super().__init__(f"{field}: {self.message}")
+        super().__init__(message)
 
 
 def score_rows(
@@ -80,14 +74,13 @@ def score_rows(
     columns = further_columns(further)
     of_sample = {name: value for name, value in sample.items() if value is not None}
     for metric, value, is_higher, error in scores:
-        row: dict[str, Any] = {"id": id_, "metric": metric, "value": value}
-        if error or (isinstance(value, tuple) and None in value):
-            row["value"] = None
-        elif isinstance(value, tuple):
-            del row["value"]
+        row: dict[str, Any] = {"id": id_, "metric": metric}
+        if isinstance(value, tuple):
             row["num"], row["den"] = (number(part, metric) for part in value)
-        elif not isinstance(value, list | dict):
-            row["value"] = number(value, metric)
+        elif isinstance(value, list | dict):
+            row["value"] = value
+        else:
+            row["value"] = None if error else number(value, metric)
         row |= {**of_sample, "higher_is_better": is_higher}
         if error:
             row["error"] = error
@@ -128,7 +121,7 @@ def further_columns(fields: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):
             value = "; ".join(map(str, value))
         is_number = isinstance(value, int | float) and abs(value) < math.inf
-        if (is_number or (value and isinstance(value, str))) and len(columns) < MOST_FURTHER:
+        if is_number or (value and isinstance(value, str)):
             is_taken = name in TAKEN or name.startswith(("num_", "den_"))
             columns.setdefault(f"its_{name}" if is_taken else name, value)
     return columns
@@ -161,7 +154,7 @@ def number(
     if value is None or value != value:
         return None
     if not isinstance(value, int | float) or abs(value) > sys.float_info.max:
-        raise Unfit(field, "expected a finite number", got=str(value))
+        raise Unfit(field, f"expected a finite number, got {short(str(value))}")
     return float(value)
 
 
@@ -193,7 +186,7 @@ class Source(File):
             try:
                 rows = list(rows_of(n, record))
             except Unfit as unfit:
-                self.error("bad-field", unfit.message, **where(place, unfit.field))
+                self.error("bad-field", str(unfit), **where(place, unfit.field))
                 continue
             except ValidationError as error:
                 misfit(error, self.error, **where(place))
@@ -205,21 +198,13 @@ class Source(File):
         """(line number, text) of the lines of a UTF-8 file that are not blank."""
         with self.path.open("rb") as file:
             for line, raw in enumerate(file, 1):
-                raw = raw.removeprefix(BOM)
                 try:
-                    text = raw.decode("utf-8").strip("\r\n")
+                    text = raw.decode("utf-8-sig").strip("\r\n")
                 except UnicodeDecodeError as error:
                     self.error("not-utf8", not_utf8(raw, error, "line"), line=line)
                     text = "\0"  # a sample all the same: those after it keep their numbers
                 if text.strip():
                     yield line, text
-
-    def json_lines(
-        self,
-        model: type[Any],
-    ) -> Records:
-        """(line number, record) of a JSON Lines file."""
-        return read_jsonl(self, model)
 
     @cached_property
     def document(self) -> Any:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import math
 from pathlib import Path
 from typing import Any
 
@@ -37,29 +35,18 @@ def directions(converted: list[dict[str, Any]]) -> dict[str, bool | None]:
 # --- lm-eval
 
 
-def lm_eval(folder: Path, values: dict[str, list[Any]], reported: dict[str, float]) -> Path:
-    """Samples of a task with these values, beside the results that say lm-eval's own numbers."""
+def lm_eval(folder: Path, values: dict[str, list[Any]]) -> Path:
+    """Samples of a task with these values, beside the results."""
     lines = []
     for index in range(len(next(iter(values.values())))):
         of_sample = {name: column[index] for name, column in values.items()}
         lines.append({"doc_id": index, "filter": "none", "metrics": list(values), **of_sample})
     results = {
         "model_name": "org/model",
-        "results": {"task": {f"{name},none": value for name, value in reported.items()}},
         "higher_is_better": {"task": dict.fromkeys(values, False)},
     }
     write_lines(folder / f"results_{DATE}.json", [results])
     return put(folder, "lm-eval", lines, name=f"samples_task_{DATE}.jsonl")
-
-
-def test_a_number_that_is_not_the_mean_of_its_samples_has_no_direction(tmp_path: Path) -> None:
-    values = {"median": [0.0, 0.0, 9.0], "loss": [1.0, 2.0, 3.0], "huge": [1, 2, 3]}
-    path = lm_eval(tmp_path, values, {"median": 0.0, "loss": 2.0, "huge": 10**400})
-    done = call("convert", "lm-eval", path, "-o", tmp_path / "x.jsonl")
-    assert "lm-eval's median,none is 0, not the mean of its samples (3)" in done.output
-    assert "whether higher is better is not known of median,none" in done.output
-    found = directions(read_lines(tmp_path / "x.jsonl"))
-    assert found == {"median,none": None, "loss,none": False, "huge,none": False}
 
 
 def test_the_direction_of_a_perplexity_is_not_that_of_its_log_likelihoods(tmp_path: Path) -> None:
@@ -67,9 +54,7 @@ def test_the_direction_of_a_perplexity_is_not_that_of_its_log_likelihoods(tmp_pa
     likelihoods = [-0.5, -1.5]  # mean -1
     pairs = [[-2.0, 1], [-4.0, 2]]  # -6 over 3 words
     values = {"perplexity": likelihoods, "word_perplexity": pairs, "error_rate": [1.0, 0.0]}
-    reported = {"perplexity": math.e, "word_perplexity": math.exp(2), "error_rate": 0.5}
-    path = lm_eval(tmp_path, values, reported)
-    converted = written(tmp_path, "lm-eval", path)
+    converted = written(tmp_path, "lm-eval", lm_eval(tmp_path, values))
     assert directions(converted) == {
         "perplexity,none": True,
         "word_perplexity,none": True,
@@ -137,11 +122,8 @@ def test_errors_of_promptfoo_are_not_measured(tmp_path: Path) -> None:
     """A rate limit is no wrong answer: null with its text, in every metric."""
     failed = {**PROMPTFOO["results"]["results"][3], "error": "429 rate limit"}
     content = {"results": {"version": 3, "results": [PROMPTFOO["results"]["results"][0], failed]}}
-    done = call(
-        "convert", "promptfoo", put(tmp_path, "promptfoo", content), "-o", tmp_path / "x.jsonl"
-    )
-    assert "1 of 2 results are errors: not measured" in done.output
-    errors = [row for row in read_lines(tmp_path / "x.jsonl") if "error" in row]
+    converted = written(tmp_path, "promptfoo", put(tmp_path, "promptfoo", content))
+    errors = [row for row in converted if "error" in row]
     assert {(row["value"], row["error"]) for row in errors} == {(None, "429 rate limit")}
     assert [row["metric"] for row in errors] == ["success", "score", "tone"]
 
@@ -236,8 +218,8 @@ def test_separators_and_decimal_commas_are_named_and_read(tmp_path: Path) -> Non
     path = tmp_path / "in.csv"
     path.write_text("user_input;response;faithfulness\nq1;a;0,71\nq2;b;1,00\n")
     done = refused("ragas", path)
-    assert "the cells are separated by ';': give --sep ';'" in done
-    assert "--decimal ," in done
+    assert "--sep: other separators" in done
+    assert "the cells are separated by ';'" in done
     converted = written(tmp_path, "ragas", path, "--sep", ";", "--decimal", ",")
     assert [row["value"] for row in converted] == [0.71, 1.0]
 
@@ -262,10 +244,18 @@ def test_empty_cells_of_ragas_are_not_measured(tmp_path: Path) -> None:
 # --- the table that is written
 
 
-def test_further_columns_stand_in_a_csv_too(tmp_path: Path) -> None:
-    late = {**LM_EVAL[3], "doc": {"topic": "law"}}  # a column of a later row only
-    path = put(tmp_path, "lm-eval", [LM_EVAL[0], late])
-    call("convert", "lm-eval", path, "-o", tmp_path / "scores.csv")
-    with (tmp_path / "scores.csv").open(encoding="utf-8", newline="") as file:
-        table = list(csv.DictReader(file))
-    assert [row["topic"] for row in table] == ["", "law", ""]  # once a sample
+def test_further_columns_stand_once_a_sample(tmp_path: Path) -> None:
+    path = put(tmp_path, "lm-eval", [{**LM_EVAL[3], "doc": {"topic": "law", "id": 7}}])
+    converted = written(tmp_path, "lm-eval", path)
+    assert [row.get("topic") for row in converted] == ["law", None]
+    assert converted[0]["its_id"] == 7
+    done = call("convert", "lm-eval", path, "-o", tmp_path / "scores.csv", status=2)
+    assert "name a file *.jsonl" in done.output
+
+
+def test_metrics_that_have_no_direction_are_described(tmp_path: Path) -> None:
+    rows = [{"user_input": f"q{i}", "response": "", "own": i / 9} for i in range(10)]
+    a, b = (put(tmp_path, "ragas", rows, name=name) for name in ("a.jsonl", "b.jsonl"))
+    written(tmp_path, "ragas", a, str(b), "--condition", "a", "--condition", "b")
+    study = et.study([tmp_path / "scores.jsonl"], suite="table")
+    assert study.frame.empty and [check.code for check in study.checks] == ["few-units"]

@@ -142,14 +142,15 @@ def test_tests_of_promptfoo_are_known_by_what_they_ask_and_assert(tmp_path: Path
     assert results("other checks", "capital", "river", checks="equals").isdisjoint(both)
 
 
-def test_samples_of_inspect_without_a_score_or_a_number_are_counted(tmp_path: Path) -> None:
+def test_samples_of_inspect_without_a_score_or_a_number_are_not_measured(tmp_path: Path) -> None:
     silent = {**sample("silent", 1, None), "scores": {}}
     listed = sample("listed", 1, None)
     listed["scores"]["match"]["value"] = ["C", "I"]
     content = {**INSPECT, "samples": [listed, silent, *SAMPLES[:2]]}
     done = call("convert", "inspect", put(tmp_path, "inspect", content), "-o", tmp_path / "x.jsonl")
-    assert "1 samples have no score: not measured" in done.output
     assert "match: 1 values are no numbers: not measured" in done.output
+    unmeasured = [row["id"] for row in read_lines(tmp_path / "x.jsonl") if row["value"] is None]
+    assert unmeasured == ["listed", "silent", "silent", "1"]
 
 
 def test_answers_that_look_like_numbers_stay_as_they_are(tmp_path: Path) -> None:
@@ -171,8 +172,8 @@ def test_names_of_several_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("form", "content", "said"),
     [
-        ("inspect", changed(INSPECT, "version", value=9), "got the version 9"),
-        ("inspect", changed(INSPECT, "eval", value=None), "expected a log of Inspect: version 1, 2 or 3"),
+        ("inspect", changed(INSPECT, "version", value=9), "version: expected 1, 2 or 3, got 9"),
+        ("inspect", changed(INSPECT, "eval", value=None), "eval: Field required"),
         ("inspect", changed(INSPECT, "samples", 1, "id", value=[1]), "samples.1.id.int: expected a valid"),
         (
             "inspect",
@@ -265,6 +266,6 @@ def test_damaged_zips(tmp_path: Path) -> None:
     spoilt = bytearray(whole)
     spoilt[100:120] = bytes(20)
     path.write_bytes(bytes(spoilt))
-    assert "samples/1_epoch_1.json: cannot be read" in refused("inspect", path)
+    assert "samples/1_epoch_1.json cannot be read" in refused("inspect", path)
     path = eval_zip(tmp_path / "other.eval", {"a.txt": b"x"})
     assert "header.json" in refused("inspect", path)

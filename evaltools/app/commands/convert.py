@@ -22,7 +22,7 @@ from ...formats.convert import convert as convert_files
     "target",
     required=True,
     type=PATH,
-    help="The file to write (.jsonl, scores also .csv).",
+    help="The file to write, of JSON Lines.",
 )
 @click.option(
     "--as",

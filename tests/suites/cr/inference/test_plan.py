@@ -25,6 +25,7 @@ from .runs import write
         (f"\nx = {'[' * 5000}", "", "expected TOML"),
         ("\n[memory]\nfile = 'none.jsonl'", "", "no such file"),
         ("\n[taxonomy]\nfile = 'latin.txt'", "", "is not UTF-8"),
+        ("\n[x]", "x", "Extra inputs"),
     ],
 )  # fmt: skip
 def test_wrong_configs(change: str, where: str, what: str, tmp_path: Path) -> None:
@@ -94,16 +95,13 @@ def test_texts_of_csv_have_their_gold_beside(tmp_path: Path) -> None:
     (tmp_path / "data.csv").write_text("id,sentence\na,one\n")
     with pytest.raises(InputError, match="expected the columns id, text, got id, sentence"):
         Plan(config, None, Problems())
-    config.write_text(config.read_text().replace("data.csv", "data.txt"))
-    with pytest.raises(InputError, match=r"data\.format: .*named .*csv, got data.txt"):
-        Plan(config, None, Problems())
 
 
-def test_gold_outside_the_taxonomy(tmp_path: Path) -> None:
-    (tmp_path / "refs.txt").write_text("본품#품질\n", encoding="utf-8")
-    config = write(tmp_path, "http://127.0.0.1:1/v1", taxonomy={"file": "refs.txt"})
-    with pytest.raises(InputError, match="제품 전체#가격"):
-        Plan(config, None, Problems())
+def test_refs_are_those_of_the_taxonomy_else_of_the_gold(tmp_path: Path) -> None:
+    (tmp_path / "refs.txt").write_text("본품#품질\n\n", encoding="utf-8")
+    for more, refs in (({"taxonomy": {"file": "refs.txt"}}, 1), ({}, 2)):
+        plan = Plan(write(tmp_path, "http://127.0.0.1:1/v1", **more), None, Problems())
+        assert plan.refs == ("본품#품질", "제품 전체#가격")[:refs]
 
 
 def test_several_seeds_at_temperature_0_are_warned_of(tmp_path: Path) -> None:
