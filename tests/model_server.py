@@ -59,7 +59,7 @@ def judges(score: Any = 1.0, confidence: Any = 0.9, reason: str = "근거", **fi
 
 def refuses(status: int, **headers: str) -> Answer:
     """An error; without other orders the client repeats at once rather than after half a second."""
-    return Answer(status, b'{"error": {"message": "no"}}', {"retry-after-ms": "1", **headers})
+    return Answer(status, b'{"error": {"message": "no"}}', {"retry-after": "0.001", **headers})
 
 
 class ModelServer:

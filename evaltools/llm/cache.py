@@ -19,7 +19,7 @@ from uuid import uuid4
 from pydantic import BaseModel
 from pydantic_core import from_json
 
-from ..core.errors import Problems, WorkFailed
+from ..core.errors import WorkFailed
 from ..core.files import bytes_hash, dumps
 from .messages import Call, Reply, address_in_force
 
@@ -43,7 +43,6 @@ class ReplyCache:
     """The replies in a folder. What a run that was killed left in its journal is taken in first."""
 
     folder: Path
-    problems: Problems
 
     def __post_init__(self) -> None:
         self.journal = self.folder / JOURNALS.replace("*", uuid4().hex)
@@ -65,22 +64,11 @@ class ReplyCache:
         key: str,
         model: type[Reply],
     ) -> tuple[Reply, Call] | None:
-        """The stored reply and what its call took, or None.
-
-        An entry that cannot be used counts as missing, with a warning.
-        """
-        file = self.file(key)
-        try:
-            entry = from_json(file.read_bytes())
-            if entry["key"] == key:
-                reply = model.model_validate_json(dumps(entry["reply"]))
-                return reply, Call.model_validate({**entry["call"], "request": key})
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError, LookupError, TypeError):
-            pass  # no JSON, or JSON that holds no entry or another reply: as for another key
-        message = "this cache entry cannot be used; the model is asked again"
-        self.problems.warn("reply-cache", message, file=file)
+        """The stored reply and what its call took; None where there is none, or none that can be used."""
+        with suppress(OSError, ValueError, LookupError, TypeError):
+            entry = from_json(self.file(key).read_bytes())
+            reply = model.model_validate_json(dumps(entry["reply"]))
+            return reply, Call.model_validate({**entry["call"], "request": key})
         return None
 
     async def store(

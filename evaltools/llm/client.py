@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from anyio import CapacityLimiter
 from anyio.from_thread import start_blocking_portal
 from pydantic import BaseModel, ValidationError
 from tenacity import (
@@ -135,11 +136,10 @@ class Client:
         self.sent = self.retries = 0
         self.cost = 0.0
         self.calls: list[Call] = []
-        self._replies = self.cache and ReplyCache(self.cache, self.problems)
+        self._replies = self.cache and ReplyCache(self.cache)
         self._asked: dict[str, asyncio.Task[Answer]] = {}
         # the first request goes alone: what it finds out about the server serves the others
-        self._slots = asyncio.Semaphore(1)
-        self._closed_slots = self.concurrency - 1
+        self._slots = CapacityLimiter(1)
         self._returned = asyncio.Condition()
         self._in_flight = 0
         self._largest_cost = 0.0
@@ -148,7 +148,6 @@ class Client:
         self.stopped = ""
         self._pause_until = 0.0
         self._key = ""
-        self._http: Any = None
         self._sdk: Any = None
 
     async def __aenter__(self) -> Client:
@@ -196,9 +195,7 @@ class Client:
             try:
                 answer = self._without_key(await self._converse(request, model, call))
             finally:
-                while self._closed_slots:
-                    self._closed_slots -= 1
-                    self._slots.release()
+                self._slots.total_tokens = self.concurrency
             call.wait_ms = max(int(1000 * (time.monotonic() - began)) - call.api_ms, 0)
             self.calls.append(call)
             if answer.reply is not None and self._replies:
@@ -256,7 +253,7 @@ class Client:
                 raise
 
         retrying = AsyncRetrying(
-            retry=retry_if_exception(lambda error: isinstance(error, CallFailed) and error.retry),
+            retry=retry_if_exception(lambda error: getattr(error, "retry", False)),
             wait=self._seconds_to_wait,
             stop=stop_after_attempt(ATTEMPTS) | stop_before_delay(PATIENCE),
             reraise=True,
@@ -338,25 +335,24 @@ class Client:
         if self._sdk is None:
             base_url = address_in_force(self.base_url)
             self._key = read_key(self.keys, base_url)
-            self._http = BoundedClient(follow_redirects=False)
             self._sdk = openai.AsyncOpenAI(
                 api_key=self._key or "none",
                 base_url=base_url,
                 max_retries=0,
-                http_client=self._http,
+                http_client=BoundedClient(follow_redirects=False),
             )
         try:
             async with asyncio.timeout(TIMEOUT):
                 # `chat.completions.create` would walk through the whole body: half of the processor's time
                 return await self._sdk.post("/chat/completions", cast_to=bytes, body=body)
         except (openai.APIConnectionError, TimeoutError) as error:
-            reached = self._http.reached
-            sentence = "the connection broke off" if reached else "the server cannot be reached"
+            works = self._form_works
+            sentence = "the connection broke off" if works else "the server cannot be reached"
             if isinstance(error, TimeoutError):
                 sentence = "the model did not answer in time"
-            # a server that has never answered ends the run: the first request is alone, and all that was sent are its
-            retry = reached or self.sent < FIRST_ATTEMPTS
-            raise CallFailed(sentence, retry=retry, lasting=not reached) from None
+            # a server that has given no reply yet ends the run: all that was sent are of the first request
+            retry = works or self.sent < FIRST_ATTEMPTS
+            raise CallFailed(sentence, retry=retry, lasting=not works) from None
         except openai.APIStatusError as error:
             headers = error.response.headers
             raise failure_of_status(error.status_code, error.code, error.param, headers) from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,8 +19,6 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    HttpUrl,
-    TypeAdapter,
     ValidationError,
 )
 from pydantic_core import PydanticCustomError
@@ -29,7 +28,7 @@ from ..core.errors import UsageError
 BASE_URL_VARIABLE = "OPENAI_BASE_URL"
 """Environment variable with the base URL where a config names none; the SDK reads it, too."""
 
-_HTTP_URL = TypeAdapter(HttpUrl)
+_URL = re.compile(r"https?://([\w.-]+|\[[\da-fA-F:.]+\])(:\d{1,5})?(/[^?#\s\x00-\x1f\x7f]*)?")
 
 
 def plain_url(text: str | None) -> str | None:
@@ -46,15 +45,8 @@ def plain_url(text: str | None) -> str | None:
     """
     if text is None:
         return None
-    is_plain = text.isprintable() and " " not in text
-    with suppress(ValidationError):
-        url = _HTTP_URL.validate_python(text)
-        if (
-            is_plain
-            and url.port
-            and not (url.username or url.password or url.query or url.fragment)
-        ):
-            return text
+    if _URL.fullmatch(text):
+        return text
     raise PydanticCustomError(
         "hidden", "expected http(s)://host[:port]/path, without a user, a query or a fragment"
     )
@@ -80,12 +72,8 @@ def address_in_force(base_url: str | None) -> str | None:
 FORMS = ("json_schema", "json_object", "text")
 JSON_SCHEMA, JSON_OBJECT, TEXT = range(len(FORMS))
 
-OPTIONAL = {
-    "temperature": "",
-    "seed": "",
-    "max_tokens": "max_completion_tokens",
-}
-"""Parameters that a server may refuse by name -> the parameter that takes their place."""
+OPTIONAL = {"temperature", "seed", "max_tokens"}
+"""Parameters that a server may refuse by name; of the last another one takes the place."""
 
 ANNOTATIONS = {"title", "default", "minimum", "maximum", "description"}
 """Keywords of a JSON schema that strict servers do not take."""
@@ -170,9 +158,9 @@ class Form:
         """
         body = dict(request)
         for name in self.left_out & body.keys():
-            value, instead = body.pop(name), OPTIONAL[name]
-            if instead:
-                body[instead] = value
+            value = body.pop(name)
+            if name == "max_tokens":
+                body["max_completion_tokens"] = value
         if self.level == JSON_OBJECT:
             body["response_format"] = {"type": "json_object"}
         elif self.level == TEXT:
@@ -183,19 +171,17 @@ class Form:
 # seconds after which no attempt at a request begins
 PATIENCE = 600.0
 
-# statuses that every other request would get, too
+# statuses and codes that every other request would get, too
 LASTING = {
     401: "the key is refused",
     402: "the quota is used up",
     403: "the key may not do this",
     404: "there is no such model or address",
+    "insufficient_quota": "the quota is used up",
 }
 
 # statuses with which a server refuses the form of a request
 REFUSED = (400, 422)
-
-# code of the error where prompt and max_tokens together are more than the model can hold
-TOO_LONG = "context_length_exceeded"
 
 # statuses below 500 that a later attempt may not get
 PASSING = (408, 409, 425, 429)
@@ -232,13 +218,16 @@ class Call(BaseModel):
     attempts: int = 0
 
 
+Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
 class Prices(BaseModel):
     """Prices of a million tokens, in any currency."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    input: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
-    output: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
+    input: Price = 0.0
+    output: Price = 0.0
 
 
 @dataclass(frozen=True)
@@ -314,13 +303,11 @@ def failure_of_status(
     """
     sentence = f"the server answered with HTTP status {status}"
     wait = retry_after(headers)
-    reason = LASTING.get(status, "")
-    if code == TOO_LONG:
+    reason = LASTING.get(code or "") or LASTING.get(status)
+    if code == "context_length_exceeded":
         return CallFailed(f"{sentence}: the model's context is too short for the request")
     if 300 <= status < 400:
         reason = "redirects are not followed"
-    elif code == "insufficient_quota":
-        reason = "the quota is used up"
     elif wait is not None and wait > PATIENCE:
         reason = f"it asks to wait for {wait:.0f} s"
     if reason:
@@ -336,18 +323,15 @@ def failure_of_status(
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """The seconds that a server asks to wait, 0 or more; None where it names no number of seconds.
-
-    Retry-After holds seconds (decimals are accepted), retry-after-ms milliseconds.
+    """The seconds that a server asks to wait, decimals too, 0 or more; None where it names no number of seconds.
 
     >>> retry_after({"retry-after": "1.5"})
     1.5
     """
-    for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
-        with suppress(ValueError):  # a date, too
-            seconds = float(headers.get(name, "")) / unit
-            if math.isfinite(seconds):
-                return max(seconds, 0.0)
+    with suppress(ValueError):  # a date, too
+        seconds = float(headers.get("retry-after", ""))
+        if math.isfinite(seconds):
+            return max(seconds, 0.0)
     return None
 
 

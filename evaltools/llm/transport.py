@@ -11,10 +11,7 @@ from typing import Any
 import openai
 
 MAX_REPLY = 4 << 20
-"""Bytes of a reply, after decompression; a longer one is refused."""
-
-MAX_ERROR = 1 << 16
-"""Bytes that are read of the body of an error or a redirect."""
+"""Bytes of a body, after decompression; a longer reply is refused, of an error no more is read."""
 
 # the first three are not true of a body that was unpacked and read to its end; the last may name a charset in which
 # the SDK cannot read an error, and JSON is UTF-8
@@ -28,11 +25,9 @@ class ReplyTooLarge(openai.OpenAIError):
 class BoundedClient(openai.DefaultAsyncHttpxClient):
     """The SDK's HTTP client, which reads no body beyond a bound, whatever the status.
 
-    `reached` tells whether any server has answered. A connection that breaks while a body is read
-    is a transport error like any other, which the SDK reports as its APIConnectionError.
+    A connection that breaks while a body is read is a transport error like any other, which the SDK reports as its
+    APIConnectionError.
     """
-
-    reached = False
 
     async def send(
         self,
@@ -41,24 +36,22 @@ class BoundedClient(openai.DefaultAsyncHttpxClient):
     ) -> Any:
         options["stream"] = True
         response = await super().send(request, **options)
-        self.reached = True
-        bound = MAX_REPLY if response.is_success else MAX_ERROR
         body = bytearray()
         try:
             async with aclosing(response.aiter_bytes()) as pieces:
                 async for piece in pieces:
                     body += piece
-                    if len(body) > bound:
+                    if len(body) > MAX_REPLY:
                         break
         finally:
             await response.aclose()
-        if response.is_success and len(body) > bound:
+        if response.is_success and len(body) > MAX_REPLY:
             raise ReplyTooLarge(f"the reply is larger than {MAX_REPLY >> 20} MB")
         for name in _BODY_HEADERS:
             response.headers.pop(name, None)
         return type(response)(
             response.status_code,
             headers=response.headers,
-            content=bytes(body[:bound]),
+            content=bytes(body[:MAX_REPLY]),
             request=request,
         )

@@ -175,7 +175,7 @@ def answers(
 ) -> list[Answer]:
     """The answer to each question, in their order. Equal ones (same metric and texts) are asked once.
 
-    problems: takes a warning for each unusable cache entry (`reply-cache`). Unless `quiet`, a bar shows the progress in
+    problems: takes a warning where the server is asked in another form. Unless `quiet`, a bar shows the progress in
     a terminal. UsageError for a missing openai package or key, or a cache that cannot be written.
     """
     bodies = [request(case, metric, options.judge_model) for case, metric, _ in asked]

@@ -20,7 +20,7 @@ from ....core.files import asset_dir, content_hash, dumps
 from ....core.json_files import read_jsonl
 from ....core.manifest import policy_hash
 from ....core.records import File
-from ....llm.messages import Limits, address_in_force, chat, strict_schema
+from ....llm.messages import address_in_force, chat, strict_schema
 from ..schema import STAND_IN
 from .config import Config, Text, read_config, read_texts, taxonomy
 from .protocol import Actions, Candidate, Conflict, Episode, Triplets
@@ -234,9 +234,7 @@ def preview(plan: Plan) -> str:
     n_requests = n_asked * len(stages)
     tokens_in = int(n_asked * letters / LETTERS_PER_TOKEN)
     tokens_out = n_requests * min(config.model.max_tokens, TOKENS_OF_REPLY)
-    cost = Limits(price=config.price).cost_of(tokens_in, tokens_out)
     return (
         f"{shown}{len(plan.texts)} samples, {len(plan.runs)} runs: at most {n_requests} requests, "
         f"about {tokens_in:,} tokens in and {tokens_out:,} out"
-        + ("" if cost is None else f", cost {cost:.2f}")
     )

@@ -8,11 +8,10 @@ interruptions change them.
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -23,7 +22,7 @@ from pydantic import BaseModel
 
 from .... import __version__
 from ....core.errors import Problems, UsageError, WorkFailed, bar
-from ....core.files import bytes_hash, dumps, write_text
+from ....core.files import bytes_hash, dumps, write_json, write_text
 from ....core.manifest import changed_files, require_out, require_replaceable, whole_folder
 from ....llm.client import Client, in_background
 from ....llm.messages import Limits
@@ -125,7 +124,7 @@ async def _run_all(
     # some servers cut a context that is too long in silence: the tokens they count show it
     fewest = min(map(len, plan.prompts.values())) / (4 * LETTERS_PER_TOKEN)
     n_cut = sum(0 < (call.tokens_in or 0) < fewest for call in client.calls)
-    if n_cut and not plan.config.is_example:
+    if n_cut:
         message = f"{n_cut} requests count fewer prompt tokens than instructions"
         client.problems.warn("cut-context", f"{message}: does the server cut them?")
     return results
@@ -168,7 +167,7 @@ def write_run(
     episodes: Sequence[Episode],
     counted: set[str],
 ) -> Counter[str]:
-    """Put the folder of a run in its place, whole or not at all.
+    """Put the folder of a run in its place, whole or not at all; what a person changed in it is kept beside.
 
     `counted`: the requests whose cost an earlier row or run has named, which cost nothing here; those of this run are
     added. Where the folder holds these very files already, it stays, with what it was scored to.
@@ -192,7 +191,7 @@ def write_run(
         known = [call[count] for call in calls if call[count] is not None]
         totals[count] = sum(known) if known else None
     reasons = Counter(sample.failure[1] if sample.failure else "" for sample in samples)
-    manifest = {
+    manifest: dict[str, Any] = {
         "run": name,
         **identity,
         "config": plan.config.model_dump(mode="json"),
@@ -214,18 +213,12 @@ def write_run(
     if planned.condition == "m2":
         files["episodes.jsonl"] = _lines([episode.model_dump() for episode in episodes])
     manifest["files"] = {name: bytes_hash(text.encode()) for name, text in files.items()}
-    files[MANIFEST] = json.dumps(manifest, ensure_ascii=False, indent=1) + "\n"
-    _write_files(folder, files)
-    return reasons
-
-
-def _write_files(folder: Path, files: Mapping[str, str]) -> None:
-    """Put the files of a run in their place, unless they stand there; what a person changed is kept beside."""
-    hashes = {name: bytes_hash(text.encode()) for name, text in files.items()}
-    if changed_files(folder, hashes):
+    if changed_files(folder, manifest["files"]):
         with whole_folder(folder, SUITE.runner, _recorded(folder).files) as new:
             for name, text in files.items():
                 write_text(new / name, text)
+            write_json(new / MANIFEST, manifest)
+    return reasons
 
 
 class Recorded(BaseModel):
