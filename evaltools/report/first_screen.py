@@ -197,18 +197,6 @@ def where_to_look(groups: Mapping[str, Sized]) -> Markup:
     return macros().look(links) if links else Markup("")
 
 
-def changed_cards(study: Study, candidate: str) -> pd.DataFrame:
-    """The samples that carry a difference, each as often as it has a card: of a suite's own view one a row."""
-    changed = changed_units(study, study.primary, candidate)
-    if not study.suite.sample_view:
-        return changed
-    rows = []
-    for condition in (study.baseline, candidate):
-        rows += [data[study.suite.unit].value_counts() for data in study.frames(condition).values()]
-    n_cards = pd.concat(rows, axis=1).max(axis=1).reindex(changed[study.suite.unit], fill_value=1)
-    return changed.loc[changed.index.repeat(n_cards)]
-
-
 # --- the screens
 
 
@@ -234,7 +222,7 @@ def study_screen(study: Study) -> HtmlTable:
         return run_screen(study.results[0])
     groups: dict[str, Sized] = {}
     for name in study.candidates if study.primary else []:
-        groups |= groups_of_change(changed_cards(study, name), name)
+        groups |= groups_of_change(changed_units(study, study.primary, name), name)
     conditions, n = len(study.conditions), len(study.results)
     return _screen(
         study,

@@ -5,9 +5,8 @@ A suite says how its samples are browsed (`SampleView`): what of a sample stands
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,7 +19,7 @@ from ..stats.effects import differing, unit_changes, unit_values
 from ..stats.influence import label
 from .page import macros
 from .tables import HtmlTable, no_rows
-from .text import anchor, number, plain, text_of, titled
+from .text import anchor, plain, titled
 
 if TYPE_CHECKING:
     from .run import Run
@@ -87,17 +86,14 @@ class SampleView:
     """How a suite browses its units.
 
     `groups(run)`: name -> (query on the units, caption); the part of a caption before a colon is the label of its
-    group. `order(run, units)`: those of the units that have a card, in the order to be read. `card(unit)`: what the
-    card of such a row, as a dict, has besides its columns.
+    group. `order(run, units)`: those of the units that have a card, in the order to be read, with their index.
+    `card(unit)`: what the card of such a row, as a dict, has besides its columns.
 
-    What stands where on a card; a column that there is not is left out. `id`: the column that names the sample.
+    What stands where on a card; a column that there is not is left out. `id`: the column that names it.
     `texts`: column of a text -> its header. `head`: what the rows are about. `columns`: name of a cell of the rows ->
     header of its column. `fields`: columns of texts below all else -> the header under which they are folded ("":
     open). `legend`: what the marks mean. Besides these a card shows the columns `tags` (a list of `Line`), `rows` (of
     `Row`) and `places` (of `Place`).
-
-    A study shows side by side what its runs made of a sample: `cell`, that column of the rows, and `compared`, texts of
-    the cards; `given` are the columns of the rows that are the same for all runs.
     """
 
     groups: Callable[[Any], Mapping[str, tuple[str, str]]]
@@ -109,59 +105,60 @@ class SampleView:
     columns: Mapping[str, str] = field(default_factory=dict)
     fields: Mapping[str, str] = field(default_factory=dict)
     legend: str = ""
-    cell: str = ""
-    given: tuple[str, ...] = ()
-    compared: tuple[str, ...] = ()
 
 
 def samples(
-    cards: pd.DataFrame,
+    units: pd.DataFrame,
     view: SampleView,
     groups: Mapping[str, pd.Index],
     caption: str,
     frame: pd.DataFrame,
-    total: int | None = None,
 ) -> HtmlTable:
     """A browser of samples: a card each, with its text, and rows that hold what was expected beside what came out.
 
-    `cards`: a card a row, in the order to be read, laid out as the view says. `groups`: label -> the rows of a
-    group; a link to `anchor("group", label)` opens the browser on it. All cards stand in the page, up to CARRIED bytes;
-    a line counts the samples beyond, of which there are `total` with those of the cards. `frame`: the units behind them.
+    `units`: those that have a card, in the order to be read; units of one index are one sample, and their cards stand
+    beside each other, alike ones once, with the condition and seed that each is `by`. `groups`: label -> the index of a group; a link to
+    `anchor("group", label)` opens the browser on it. All cards stand in the page, up to CARRIED bytes; a line counts the
+    samples beyond. `frame`: the rows behind them.
 
     >>> frame = pd.DataFrame({"text_id": ["a", "b"], "text": ["One sentence.", "Another."]})
     >>> view = SampleView(dict, lambda run, units: units, dict, "text_id", {"text": ""})
     >>> "One sentence." in samples(frame, view, {}, "Samples", frame).html
     True
     """
-    pieces: list[str] = []
+    pieces: dict[Any, tuple[str, dict[str, list[Any]]]] = {}
     room = CARRIED
-    for card in cards.to_dict("records"):
+    for index, unit in zip(units.index, units.head(MOST).to_dict("records")):
+        if room < 0:
+            break
+        card = {**unit, **view.card(unit)}
         places = card.get("places") or ()
         texts = {column: plain(card[column]) for column in view.texts if column in card}
-        pieces_of = {column: placed(text, column, places) for column, text in texts.items()}
+        key = index, card[view.id]
+        name, alike = pieces.setdefault(key, (anchor("sample", card[view.id]), {}))
         piece = macros().sample(
-            anchor("sample", card[view.id]),
+            name,
+            len(alike),
             card,
             view,
             SIGNS,
             CLIP,
             texts,
-            pieces_of,
+            {column: placed(text, column, places) for column, text in texts.items()},
         )
         room -= len(piece.encode())
-        if room < 0 and pieces:
-            break
-        pieces.append(piece)
-    carried = cards.index[: len(pieces)]
+        alike.setdefault(piece, []).append(card.get("by"))
+    carried = pd.Index([index for index, _ in pieces])
     numbers = [list(range(len(pieces)))]
     buttons = []
-    for name, members in groups.items():
+    for group, members in groups.items():
         if len(members):
             numbers.append(carried.isin(members).nonzero()[0].tolist())
-            buttons.append((name, anchor("group", name), len(members)))
+            buttons.append((group, anchor("group", group), len(members)))
     html = macros().samples(
-        pieces,
-        len(cards) if total is None else total,
+        list(pieces.values()),
+        carried.nunique(),
+        units.index.nunique(),
         say(caption),
         view.legend,
         buttons,
@@ -229,7 +226,6 @@ def sample_view(shown: Run | Study) -> SampleView:
         texts=dict.fromkeys([column for column in TEXTS if column in units][:1], ""),
         head="Metric",
         columns={"value": "value"},
-        cell="value",
     )
 
 
@@ -237,12 +233,6 @@ def _by_sample(units: pd.DataFrame, unit: str) -> pd.DataFrame:
     """Units of which each is a sample of its own, where they are clusters of samples."""
     own = units.get("item", units[unit])
     return units.assign(**{unit: own}).drop(columns="item", errors="ignore")
-
-
-def _cards(view: SampleView, units: pd.DataFrame) -> pd.DataFrame:
-    """A frame of the cards of units, in their order and with their index."""
-    cards = [{**unit, **view.card(unit)} for unit in units.to_dict("records")]
-    return pd.DataFrame(cards, index=units.index)
 
 
 # --- one run
@@ -278,14 +268,12 @@ def samples_of_run(
     units = units[:n]
     if units.empty:
         return no_rows(caption, units)
-    ordered = view.order(run, units)
     return samples(
-        _cards(view, ordered[:MOST]),
+        view.order(run, units),
         view,
         groups,
         caption,
         units,
-        len(ordered),
     )
 
 
@@ -317,11 +305,11 @@ def groups_of_change(
     changed: pd.DataFrame,
     candidate: str,
 ) -> dict[str, pd.Index]:
-    """Label of each group of units that changed, or of their cards -> its rows."""
+    """Label of each group of samples that changed -> their names."""
     groups = {}
     for change, sign in CHANGES.items():
         name = say("{group} under {candidate}", group=say(change), candidate=candidate)
-        groups[name] = changed.index[changed["sign"] == sign]
+        groups[name] = pd.Index(changed.loc[changed["sign"] == sign].iloc[:, 0])
     return groups
 
 
@@ -332,10 +320,8 @@ def samples_that_differ(
 ) -> HtmlTable:
     """The browser of `Study.samples` for one candidate.
 
-    Each sample has the gold, and what the runs of the baseline and those of the candidate made of it, with how many of
-    the seeds say so. Its tag is its value on both sides.
+    Of each sample the cards of the baseline's runs, then those of the candidate's.
     """
-    unit = study.suite.unit
     view = sample_view(study)
     title = titled(study.metric(metric).shown_title, study.metric(metric).better)
     caption = f"{title}, {study.baseline} → {candidate}"
@@ -343,69 +329,20 @@ def samples_that_differ(
     frame = changed.drop(columns="sign")
     if changed.empty:
         return no_rows(say("{metric}: samples that differ", metric=caption), frame)
-    columns = {name: view.columns[name] for name in view.given}
-    of_runs = []
+    names, found = changed.iloc[:, 0], []
     for condition in (study.baseline, candidate):
-        columns[condition] = condition
-        for run in study.conditions[condition].values():
-            own = run.units.get("item", run.units[unit])
-            made = _cards(view, view.order(run, run.units[own.isin(changed[unit].head(MOST))]))
-            of_runs.append(_by_sample(made.assign(condition=condition, card=made[view.id]), unit))
-    every = pd.concat(of_runs)
-    cards = changed.merge(every.drop_duplicates("card"), on=unit)
-    cards = cards.assign(**{view.id: cards["card"]}).set_index("card")
-    cards["rows"] = pd.Series({id: _joined_rows(view, of) for id, of in every.groupby("card")})
-    tags = []
-    for before, after in zip(cards["baseline"], cards["candidate"]):
-        tags.append([Line(f"{number(before, 2)} → {number(after, 2)}")])
-    if "places" in cards:
-        # terms stand in a text that is common to all runs: without the marks of one
-        cards["places"] = [
-            [place._replace(mark="", tooltip="") for place in places if not place.number]
-            for places in cards["places"]
-        ]
-    texts = {name: head for name, head in view.texts.items() if name not in view.compared}
+        for seed, run in study.conditions[condition].items():
+            own = run.units.get("item", run.units[study.suite.unit])
+            units = view.order(run, run.units[own.isin(names)])
+            units = units.assign(by=[(condition, seed)] * len(units))
+            found.append(units.set_axis(own.loc[units.index]))
+    units = pd.concat(found)
+    # a turn of a dialogue stands beside the same turn of the other side
+    order = pd.factorize(units[view.id])[0], pd.Index(names).get_indexer(units.index)
     return samples(
-        cards.assign(tags=tags),
-        replace(
-            view,
-            texts=texts,
-            columns=columns,
-            fields={},
-        ),
-        groups_of_change(cards, candidate),
+        units.iloc[np.lexsort(order)],
+        view,
+        groups_of_change(changed, candidate),
         caption,
         frame,
     )
-
-
-def _joined_rows(
-    view: SampleView,
-    cards: pd.DataFrame,
-) -> list[Row]:
-    """The rows of a card in all runs, joined by what they are about: a cell for each condition beside what is given.
-
-    A text that the runs wrote is a row too. What several seeds of a condition say stands there once, with how many of
-    them say so.
-    """
-    joined: dict[tuple[str, str], Row] = {}
-    for card in cards.to_dict("records"):
-        written = [
-            Row(say(view.texts[column]), {view.cell: [Line(text_of(card[column]))]})
-            for column in view.compared
-        ]
-        for row in [*written, *card["rows"]]:
-            lines = row.cells.get(view.cell, [])
-            values = {name: row.cells.get(name, []) for name in view.given}
-            if lines or any(values.values()):
-                about = row.label, row.part
-                cells = joined.setdefault(about, Row(row.label, values, row.part)).cells
-                cells.setdefault(card["condition"], []).extend(dict.fromkeys(lines))
-    n_runs = cards["condition"].value_counts()
-    for condition, of in n_runs[n_runs > 1].items():
-        for row in joined.values():
-            row.cells[condition] = [
-                replace(line, note=f"{line.note} {n}/{of}".strip())
-                for line, n in Counter(row.cells.get(condition)).items()
-            ]
-    return list(joined.values())

@@ -321,9 +321,9 @@ class Study(Result):
     ) -> HtmlTable:
         """The samples that carry the difference of a metric (by default the primary) between baseline and candidate.
 
-        The largest influence comes first; of each sample the gold and what both conditions made of it, side by side.
-        Without `candidate`, a browser of each. `.frame`: the samples of one candidate with
-        their values on both sides, the change, and its influence.
+        The largest influence comes first; of each sample the cards of both conditions stand beside each other. Without
+        `candidate`, a browser of each. `.frame`: the samples of one candidate with their values on both sides, the
+        change, and its influence.
 
         >>> import evaltools as et
         >>> cmp = et.compare("example:memfin/plain_llm", "example:memfin/memory_agent")

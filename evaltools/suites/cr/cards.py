@@ -79,8 +79,6 @@ def sample_view(shown: Run | Study) -> SampleView:
         columns={"gold": "Gold", "stage1": "Before review", "final": "After review"},
         fields={"review": ""},
         legend=say(LEGEND, key=say(KEY_NAMES[key])),
-        cell="final",
-        given=("gold",),
     )
 
 

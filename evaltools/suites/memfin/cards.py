@@ -48,8 +48,9 @@ def groups(result: Run) -> dict[str, tuple[str, str]]:
 
 
 def in_order(result: Run, units: pd.DataFrame) -> pd.DataFrame:
-    """The turns, those that fall short of most measures first, then in the order of the trace."""
+    """The turns with their names, those that fall short of most measures first, then in the order of the trace."""
     turns = units[units["turn_pair_id"].notna()]
+    turns = turns.assign(turn=turns["dialog_id"] + " / " + turns["turn_pair_id"].astype(str))
     queries = [measure.failing for measure in MEASURES if measure.failing]
     n_failed = sum(turns.eval(query).astype(int) for query in queries)
     return turns.loc[n_failed.sort_values(ascending=False, kind="stable").index]
@@ -58,14 +59,13 @@ def in_order(result: Run, units: pd.DataFrame) -> pd.DataFrame:
 def card(turn: Turn) -> dict[str, Any]:
     """The card of a turn.
 
-    turn (dialogue and turn), tags, rows (one a measure: what was required, the turn's score and what it falls short
-    of), places (forbidden words of the reply), context.
+    tags, rows (one a measure: what was required, the turn's score and what it falls short of), places (forbidden words
+    of the reply), context.
     """
     forbidden = list(forbidden_words(turn))
     rows = list(_rows(turn, forbidden))
     failed = " ".join(row.label.partition(" ")[0] for row in rows if row.mark == "bad")
     return {
-        "turn": f"{turn['dialog_id']} / {turn['turn_pair_id']}",
         "tags": [Line(say("fails {measures}", measures=failed), "bad")] if failed else [],
         "rows": rows,
         "places": [place for place, _ in forbidden],
@@ -162,9 +162,6 @@ VIEW = SampleView(
     head="Measure",
     columns={"required": "required", "found": "this turn"},
     fields={"context": "memory"},
-    cell="found",
-    given=("required",),
-    compared=("reply",),
 )
 
 

@@ -172,9 +172,6 @@ def sample_view(shown: Run | Study) -> SampleView:
         head="Rule",
         columns={"threshold": "threshold", "found": "score and finding"},
         legend=LEGEND,
-        cell="found",
-        given=("threshold",),
-        compared=("answer",),
     )
 
 
