@@ -117,9 +117,9 @@ def samples(
     """A browser of samples: a card each, with its text, and rows that hold what was expected beside what came out.
 
     `units`: those that have a card, in the order to be read; units of one index are one sample, and their cards stand
-    beside each other, alike ones once, with the condition and seed that each is `by`. `groups`: label -> the index of a group; a link to
-    `anchor("group", label)` opens the browser on it. All cards stand in the page, up to CARRIED bytes; a line counts the
-    samples beyond. `frame`: the rows behind them.
+    beside each other, alike ones once, with the condition and seed that each is `by`. `groups`: label -> the index of a
+    group; a link to `anchor("group", label)` opens the browser on it. All cards stand in the page, up to CARRIED bytes;
+    a line counts the samples beyond. `frame`: the rows behind them.
 
     >>> frame = pd.DataFrame({"text_id": ["a", "b"], "text": ["One sentence.", "Another."]})
     >>> view = SampleView(dict, lambda run, units: units, dict, "text_id", {"text": ""})
