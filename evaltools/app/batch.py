@@ -113,12 +113,7 @@ def report(batch: Batch, paths: Sequence[str]) -> None:
             baseline=runs[0].name,
         )
     elif len(runs) > 1 and suite.runs is not None:
-        _report_study(
-            batch,
-            suite.study_notebook,
-            runs,
-            primary=batch.options.get("primary"),
-        )
+        _report_study(batch, suite.study_notebook, runs)
     else:
         _show(batch, runs)
         for one in runs:

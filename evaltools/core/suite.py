@@ -124,9 +124,8 @@ class Suite:
     Numbers
 
     - `metrics(options)`: the metric table.
-    - `headline(options, blocked)`: the names of the metrics that lead every page. `blocked` holds the metrics that a
-      check blocks; those are left out of what it gives.
-    - `primary(options, blocked)`: the metric of the headline that the verdict is about; by default its first.
+    - `headline(options, blocked)`: the names of the metrics that lead every page; the verdict is about the first.
+      `blocked` holds the metrics that a check blocks; those are left out of what it gives.
     - `checks(run)`: what a reader must know before believing a number, besides the checks of every suite.
     - `verdicts(run)`: for a suite that judges single metrics, a frame with a row a metric: `metric`, `title`,
       `verdict` ("pass", "fail", "not measured", or "no threshold" where it is not judged), `said` (what the verdict
@@ -141,7 +140,6 @@ class Suite:
     - `together`: whether the runs of one `report` command are systems of one report.
     - `sample_view(shown)`: how the samples of a run or study are browsed (`report.samples.SampleView`); by default a
       card a unit. `finding(run)`: the title of a run's page and the numbers behind it; None for the usual one.
-      `first_screen(run)`: a piece below it (`report.tables.HtmlTable`).
     - `decode`: columns that the files hold as text -> the function that reads them for `run.units`.
     - `breakdowns`: by which columns the generic notebook splits the units, and which metrics it shows in each part.
 
@@ -165,7 +163,6 @@ class Suite:
     ]
     metrics: Callable[[Any], MetricTable]
     headline: Callable[[Any, frozenset[str]], tuple[str, ...]]
-    primary: Callable[[Any, frozenset[str]], str] | None = None
     input: str = "INPUT"
     recognised: tuple[str, ...] = ()
     options: type[SuiteOptions] = SuiteOptions
@@ -179,7 +176,6 @@ class Suite:
     together: bool = False
     sample_view: Callable[[Any], Any] | None = None
     finding: Callable[[Any], tuple[str, str] | None] | None = None
-    first_screen: Callable[[Any], Any] | None = None
     decode: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)
     breakdowns: tuple[Breakdown, ...] = ()
     runner: tuple[str, ...] = ()
@@ -202,17 +198,15 @@ class Suite:
         options: Any,
         blocked: frozenset[str],
     ) -> tuple[str, ...]:
-        """The headline without the metrics that checks block, the suite's primary metric first."""
-        names = [name for name in self.headline(options, blocked) if name not in blocked]
-        leading = self.primary(options, blocked) if self.primary else ""
-        return tuple(sorted(names, key=lambda name: name != leading))
+        """The headline without the metrics that checks block."""
+        return tuple(name for name in self.headline(options, blocked) if name not in blocked)
 
     def primary_name(
         self,
         options: Any,
         blocked: frozenset[str],
     ) -> str:
-        """The metric that the verdict is about: the suite's primary one, else the first of the headline; "" for none."""
+        """The metric that the verdict is about: the first of the headline; "" for none."""
         return next(iter(self.headline_names(options, blocked)), "")
 
 

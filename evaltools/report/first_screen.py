@@ -206,13 +206,12 @@ def run_screen(run: Run) -> HtmlTable:
     about = study_sentences.cover(estimates, run.resampling)
     if (estimates["ci_low"].notna() & (estimates["n_units"] < MIN_UNITS)).any():
         about.append(say("Open circle: fewer than {n} samples.", n=MIN_UNITS))
-    own = run.suite.first_screen(run) if run.suite.first_screen else Markup("")
     return _screen(
         run,
         run.name,
         study_sentences.run_finding(run),
         groups_of_run(run),
-        [own, metric_table(run, *run.usual), words(" ".join(about))],
+        [metric_table(run, *run.usual), words(" ".join(about))],
     )
 
 

@@ -212,7 +212,7 @@ def test_what_json_has_no_form_for_is_text() -> None:
 
 def test_errors_name_the_data_and_not_a_file_of_ours(tmp_path: Path) -> None:
     with pytest.raises(et.UsageError, match=r"^data has no metric .kk."):
-        et.evaluate("table", SCORES, primary="kk")
+        et.evaluate("table", SCORES, lower=["kk"])
     rows = [{"id": "a", "metric": "m", "value": "zz", "extra": 10**30}, *SCORES.to_dict("records")]
     with pytest.raises(et.InputError, match=r"^error: data:1: "):
         et.evaluate("table", rows)

@@ -30,9 +30,6 @@ Turn = Mapping[Any, Any]
 # what before a forbidden word says that it is denied, up to the word itself, as in 不承诺保本
 DENIAL = re.compile(r"(?:不|没有|无法|并非|绝非|禁止|避免|切勿)[^，。！？；,.!?;]{0,6}$")
 
-# how a memory begins that was cut (`memory.CONTEXT_LIMIT`)
-CUT = re.compile(r"\(\d+ characters before\)")
-
 ENDS = re.compile(r"[。！？!?\n]")
 
 
@@ -69,7 +66,7 @@ def card(turn: Turn) -> dict[str, Any]:
         "tags": [Line(say("fails {measures}", measures=failed), "bad")] if failed else [],
         "rows": rows,
         "places": [place for place, _ in forbidden],
-        "context": CUT.sub(lambda cut: say(cut[0]), turn["context"]),
+        "context": turn["context"],
     }
 
 
@@ -171,8 +168,8 @@ MANY = 0.05
 # from this share on a number says more of the echo than of the rest
 MOST = 0.5
 
-# how the names of the metrics begin that are read from what the system replied
-FROM_REPLIES = ("m1_contradiction", "m3_", "m4_", "m5_")
+# the groups of the metrics that are read from what the system replied
+FROM_REPLIES = ("M3", "M4", "M5")
 
 
 def checks(result: Run) -> Iterator[Check]:
@@ -245,34 +242,24 @@ def check_replies(result: Run, answered: pd.DataFrame) -> Iterator[Check]:
         ),
     ):
         n = is_so.sum()
-        if code == "echo-replies" and n > 0 and n >= MOST * of:
-            yield from share_check(
-                code,
-                "blocking",
-                text,
-                n,
-                of,
-                _metrics_of_replies(result),
-            )
-        else:
-            yield from share_check(
-                code,
-                "warning",
-                text,
-                n,
-                of,
-                above=MANY,
-            )
+        is_blocking = code == "echo-replies" and n >= MOST * of
+        yield from share_check(
+            code,
+            "blocking" if is_blocking else "warning",
+            text,
+            n,
+            of,
+            _metrics_of_replies(result) if is_blocking else (),
+            above=MANY,
+        )
 
 
 def _metrics_of_replies(result: Run) -> tuple[str, ...]:
     """The metrics that are read from replies: those of the profile (M2) too, where replies have filled in most of it."""
     origins = Counter(field["origin"] for of in result.units["profile"].dropna() for field in of)
-    begins: tuple[str, ...] = FROM_REPLIES
-    if origins["replies"] > origins["snapshot"]:
-        begins += ("m2_",)
-    metrics = [metric for metric in result.metrics if metric.group != "Run"]
-    return tuple(metric.name for metric in metrics if metric.name.startswith(begins))
+    groups = (*FROM_REPLIES, "M2") if origins["replies"] > origins["snapshot"] else FROM_REPLIES
+    names = [metric.name for metric in result.metrics if metric.group.startswith(groups)]
+    return (*names, "m1_contradiction_rate", "m1_contradiction_rate_macro")
 
 
 def write_artifacts(

@@ -117,12 +117,11 @@ def _nth(texts: Sequence[str], index: int) -> str:
 
 
 def _context(memory: dict[str, str]) -> str:
-    """What the system remembered, one part a source; a long one is cut to its end and says so."""
+    """What the system remembered, one part a source; of a long one its end."""
     parts = []
     for source, text in memory.items():
-        n_cut = len(text) - CONTEXT_LIMIT
-        if n_cut > 0:
-            text = f"({n_cut} characters before) … {text[-CONTEXT_LIMIT:]}"
+        if len(text) > CONTEXT_LIMIT:
+            text = f"… {text[-CONTEXT_LIMIT:]}"
         if text:
             parts.append(f"[{source}] {text}")
     return "\n\n".join(parts)

@@ -93,7 +93,7 @@ def score(
 
     The values of a dialogue stand in its first row; `skipped_dialogs` and `failed_dialogs`, the numbers of those that
     are not valid, in every row. Reading the trace is most of the work and is done in one process: `workers` and `aside`
-    change nothing. InputError where no valid dialogue is left.
+    change nothing.
     """
     file = File(source.files["trace"], problems)
     rows: list[dict[str, Any]] = []
@@ -121,9 +121,6 @@ def score(
             # many small lists keep the garbage collector busy for a sixth of the time
             rows.append(row | {name: dumps(row[name]) for name in JSON if name in row})
     problems.raise_if_failed()
-    if not rows:
-        message = "no valid dialogue in this trace: nothing to score"
-        raise file.fatal("no-valid-dialogue", message)
     columns = {}
     for name, kind in COLUMNS.items():
         dtype = "str" if kind == "json" else kind

@@ -18,20 +18,6 @@ from .score import JSON, PATTERN, MemfinOptions, locate, score
 HEADLINE: tuple[str, ...] = tuple(TABLES["headline"])
 
 
-def primary(
-    options: MemfinOptions,
-    blocked: frozenset[str],
-) -> str:
-    """The profile score; where it is blocked, the next of the headline that is not.
-
-    Key coverage comes last: systems without memory have none.
-    """
-    for name in (*HEADLINE[1:], "m1_key_coverage"):
-        if name not in blocked:
-            return name
-    return ""
-
-
 SUITE = Suite(
     name="memfin",
     title="MemFin: financial dialogues",
@@ -43,7 +29,6 @@ SUITE = Suite(
     score=score,
     metrics=lambda options: METRICS,
     headline=lambda options, blocked: HEADLINE,
-    primary=primary,
     checks=checks,
     artifacts=write_artifacts,
     notebook="memfin.ipynb",

@@ -9,12 +9,9 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-from markupsafe import Markup
 
 from ...core.language import listed, say
 from ...report.samples import Line, Place, Row, SampleView
-from ...report.tables import HtmlTable, stack, table, words
-from ...report.text import anchor, marked
 from .options import rules_in_force
 from .states import JUDGED, STATES, TERMS, WORD_OF
 from .wording import around
@@ -23,9 +20,6 @@ if TYPE_CHECKING:
     from ...report.run import Run
     from ...report.study import Study
 
-
-WORST = 10
-"""Cases that the first screen shows."""
 
 LEGEND = (
     "Check figures marked “?”: they occur in the source, perhaps for another item. Compare the two passages of one "
@@ -109,56 +103,21 @@ def _places(case: Case) -> list[Place]:
     starts = [0, *accumulate(len(context) + 1 for context in case["contexts"])]
     places: list[Place] = []
     for number, (kind, entity, tip) in enumerate(marks, 1):
-        if "at" in entity:
-            start, end = entity["at"]
-            places.append(
-                Place(
-                    "answer",
-                    start,
-                    end,
-                    kind,
-                    number,
-                    tip,
+        offset = starts[entity.get("context", 0)]
+        for column, at, before in (("answer", "at", 0), ("contexts", "context_at", offset)):
+            if at in entity:
+                start, end = (before + place for place in entity[at])
+                places.append(
+                    Place(
+                        column,
+                        start,
+                        end,
+                        kind,
+                        number,
+                        tip,
+                    )
                 )
-            )
-        if "context" in entity:
-            offset = starts[entity["context"]]
-            start, end = entity["context_at"]
-            places.append(
-                Place(
-                    "contexts",
-                    offset + start,
-                    offset + end,
-                    kind,
-                    number,
-                    tip,
-                )
-            )
     return places
-
-
-def first_screen(run: Run) -> HtmlTable:
-    """The cases that must not ship, or that need a look, the worst first, with the reason in a line."""
-    cases = in_order(run, run.units[run.units["state"] != "ok"])
-    if cases.empty:
-        return stack([])
-    shown = cases.head(WORST)
-    frame = pd.DataFrame(
-        {
-            "case": [
-                Markup('<a href="#{}">{}</a>').format(anchor("sample", case_id), marked(case_id))
-                for case_id in shown["case_id"]
-            ],
-            "verdict": [say(WORD_OF[state]) for state in shown["state"]],
-            "reason": ["; ".join(in_short(case)) for case in shown.to_dict("records")],
-            "summary": shown["answer"].fillna("").tolist(),
-        },
-        dtype=object,
-    )
-    pieces: list[HtmlTable | Markup] = [table(frame)]
-    if len(cases) > WORST:
-        pieces.append(words(say("{n} more under Cases", n=len(cases) - WORST)))
-    return stack(pieces)
 
 
 def sample_view(shown: Run | Study) -> SampleView:

@@ -145,9 +145,6 @@ def _add_pair(
     why, is_sure = known.contradiction(fact, nearest) if own else ("", False)
     if is_sure:
         if kind == CLAIM:
-            places = (value["at"][0] for value in result.contradicted)
-            if any(fact.entity.start <= place < fact.entity.end for place in places):
-                return  # a value of the clause says so already
             shown["instead"] = nearest.entity.text
         result.supported.pop(key, None)
         result.contradicted.append({**shown, "why": why})
@@ -259,10 +256,6 @@ class Sources:
         (3만원 이하, 3만원 초과).
         """
         same = self.same.get(fact.entity.key, [])[:MOST_SOURCES]
-        if fact.entity.kind == CLAIM:
-            # "10만원 한도" says of a thing that it has a figure, and not whether it is paid
-            says = {*fact.says, *(OPPOSITE[side][0] for side in fact.says)}
-            same = [source for source in same if source.says & says]
         if fact.says & BOUNDS:
             if fact.entity.kind == "duration":
                 # a sum paid each month is no period that something must last
@@ -436,7 +429,7 @@ def _written_bare(entity: Entity) -> list[str]:
     """How a source may write a value without its unit, or a day of a known year."""
     if entity.kind == "date":
         return [month_and_day(entity, ".")]
+    readings = [entity.value, entity.text]
     if entity.kind == "amount":
-        in_ten_thousands = Decimal(entity.value) / TEN_THOUSAND
-        return [entity.value, written(in_ten_thousands), entity.text]
-    return [entity.value, entity.text] if entity.kind in ("age", *SUMS) else [entity.text]
+        readings.append(written(Decimal(entity.value) / TEN_THOUSAND))
+    return readings

@@ -194,7 +194,7 @@ def value_facts(read: ReadText, number: int = 0) -> list[Fact]:
     [['high']]
     """
     result = []
-    of_cells = _cells(read.raw) if "|" in read.raw else [(0, NO_WORDS)]
+    of_cells = _cells(read.raw)
     starts = [start for start, _ in of_cells]
     for entities in (read.entities, read.figures):
         last_end: dict[str, int] = {}

@@ -42,39 +42,19 @@ FIELD_OF = {
     head.replace(" ", ""): field for field, heads in HEADS.items() for head in (field, *heads)
 }
 
-INTENT = "agent_notes"
-"""The only summary_intent that the source knows."""
-
 
 def read_cases(file: File) -> Iterator[tuple[int, Case]]:
     """Yield (line, case) for each usable case; the others are reported and left out.
 
     The line is that of a JSONL file, that of a CSV file on which the record ends, the row of a
-    sheet, or the number of the case in a JSON list. A doubled id is an error of the later case; a
-    summary_intent that is not known is a warning. InputError for a file that cannot be read as what
-    its name says.
+    sheet, or the number of the case in a JSON list. A doubled id is an error of the later case.
+    InputError for a file that cannot be read as what its name says.
     """
     if file.path.suffix.lower() == ".json":
         cases = _json_cases(file)
     else:
         cases = read_table(file, Case, field_of)
-    n_sources = line = 0
-    for line, case in unique_records(cases, lambda case: case.id, file, "case of this id"):
-        n_sources += len(case.contexts)
-        intent = case.metadata.summary_intent
-        if intent not in (None, INTENT):
-            message = f"{intent!r} is not {INTENT}; the case is scored the same way"
-            file.warn(
-                "unknown-intent",
-                message,
-                field="summary_intent",
-                line=line,
-                id=case.id,
-            )
-        yield line, case
-    if line and not n_sources:
-        message = "no case has a source: the figures of the summaries are compared with nothing"
-        file.warn("no-contexts", message, field="contexts")
+    yield from unique_records(cases, lambda case: case.id, file, "case of this id")
 
 
 def _json_cases(file: File) -> Iterator[tuple[int, Case]]:

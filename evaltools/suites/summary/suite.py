@@ -9,13 +9,15 @@ import json
 import tomllib
 from pathlib import Path
 
+import pandas as pd
+
 from ...core.errors import Problems
 from ...core.metric import MetricTable, make_metric
 from ...core.records import File
 from ...core.suite import Scored, Source, Suite
 from ...core.workers import Workers
 from .artifacts import write_artifacts
-from .cards import first_screen, sample_view
+from .cards import sample_view
 from .checks import checks
 from .options import SummaryOptions, rules_in_force
 from .read import read_cases
@@ -86,6 +88,8 @@ def score(
     """
     file = File(source.files["cases"], problems)
     cases = list(read_cases(file))
+    if not cases:
+        return Scored(pd.DataFrame())
     units = score_cases(cases, options, file.warn, workers)
     answered_by: dict[str, int] = {}
     if options.judge == "hybrid":
@@ -115,6 +119,5 @@ SUITE = Suite(
     notebook="summary.ipynb",
     sample_view=sample_view,
     finding=finding,
-    first_screen=first_screen,
     decode=dict.fromkeys(JSON_COLUMNS, json.loads),
 )

@@ -41,9 +41,6 @@ class TableOptions(SuiteOptions):
     higher: tuple[str, ...] = Field(
         (), description="NAME of a metric that is better the higher it is."
     )
-    primary: str | None = Field(
-        None, description="NAME of the metric that leads and is tested alone."
-    )
     found: tuple[Metric, ...] = ()
 
     @field_validator("bounds", mode="before")
@@ -56,16 +53,12 @@ class TableOptions(SuiteOptions):
             raise ValueError("expected {metric: (low, high)}, or texts NAME=LOW,HIGH in a list")
         return bounds
 
-    def signature(self) -> dict[str, str]:
-        """The metric that leads, where one is named."""
-        return {"primary": self.primary} if self.primary else {}
-
     def policy(self) -> dict[str, Any]:
         """The options, and of each metric what decides its numbers; its texts do not.
 
         Whether all its values are 0 or 1 is no policy: two runs may be otherwise in that (`Study.metrics`).
         """
-        options = self.model_dump(mode="json", exclude={"found"}, exclude_none=True)
+        options = self.model_dump(mode="json", exclude={"found"})
         metrics = []
         for metric in self.found:
             limits = list(metric.bounds) if metric.bounds else None
@@ -106,8 +99,6 @@ class TableOptions(SuiteOptions):
             change(name, better="higher")
             if name in self.lower:
                 raise UsageError(f"--lower {name} and --higher {name}: a metric has one")
-        if self.primary:
-            change(self.primary)
         found = [replace(metric, **changes[metric.name]) for metric in metrics]
         return self.model_copy(update={"found": tuple(found)})
 
@@ -133,12 +124,9 @@ def headline(
     options: TableOptions,
     blocked: frozenset[str],
 ) -> tuple[str, ...]:
-    """The first metrics of the file: the one that is named, those that have a direction, the others."""
+    """The first metrics of the file, those that have a direction before the others."""
     metrics = sorted(options.found, key=lambda metric: metric.better == "none")
-    names = [metric.name for metric in metrics]
-    if options.primary:
-        names = list(dict.fromkeys([options.primary, *names]))
-    return tuple(names[:LEADING])
+    return tuple(metric.name for metric in metrics[:LEADING])
 
 
 def checks(run: Run) -> Iterator[Check]:

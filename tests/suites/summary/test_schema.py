@@ -169,8 +169,7 @@ def test_hidden_rows_and_further_sheets_of_a_workbook_are_said(tmp_path: Path) -
         (2, "a", "90일"),
         (3, "b", "=1+1"),
     ]
-    sheets, hidden, sources = problems.kept
-    assert sources.code == "no-contexts"
+    sheets, hidden = problems.kept
     assert sheets.code == "other-sheets" and str(sheets).endswith("not 둘째 [other-sheets]")
     assert (hidden.code, hidden.line) == ("hidden-rows", 3)
 
