@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from evaltools.suites.summary.entities import Entity, extractor
+from evaltools.suites.summary.entities import Entity, read_text
 from evaltools.suites.summary.read import Case
 from evaltools.suites.summary.rules import Rules, load_rules
 from evaltools.suites.summary.scoring import score_case
@@ -195,12 +195,11 @@ def state(case: Case, answer: str, rules: Rules) -> tuple[str, dict]:
 
 def results(cases: list[Case], rules: Rules, show: str = "") -> pd.DataFrame:
     """A row a case and change: change, half, state."""
-    find = extractor(rules).entities
     rows = []
     for case in cases:
         answer = case.answer or ""
-        own = find(answer)
-        source = [entity for text in case.contexts for entity in find(text)]
+        own = read_text(rules, answer).entities
+        source = [entity for text in case.contexts for entity in read_text(rules, text).entities]
         for name, change in CHANGES.items():
             seed = int(hashlib.sha256(f"{case.id} {name}".encode()).hexdigest(), 16)
             text = answer

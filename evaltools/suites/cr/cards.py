@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-from msgspec import json
 
 from ...core.check import Check, Level, duplicate_texts, share_check
 from ...core.files import write_csv, write_text
@@ -339,9 +338,9 @@ def ref_outside_gold(run: Run) -> Iterator[Check]:
     # the first spares reading the tuples of nearly every run; of the second see gold_without_pairs
     if run.data["tp_refpol"].any() or not run.data["has_gold_refpol"].any():
         return
-    with_gold = run.data[run.data["has_gold"].astype(bool)]
-    gold = {*_refs(with_gold["gold"])} - {""}
-    final = _refs(with_gold["final"])
+    with_gold = run.units[run.units["has_gold"].astype(bool)]
+    gold = {named.ref for tuples in with_gold["gold"] for named in tuples} - {""}
+    final = [named.ref for tuples in with_gold["final"] for named in tuples]
     predicted = {*final} - {""}
     if not final or gold & predicted:
         return
@@ -362,13 +361,6 @@ def ref_outside_gold(run: Run) -> Iterator[Check]:
         of,
         _resting_on(run, keys) if is_sure else (),
     )
-
-
-def _refs(column: pd.Series) -> list[str]:
-    """The refs of all tuples of a column of the units."""
-    # read as one text: to read each cell by itself, in all columns, takes three times as long and much memory
-    samples = json.decode(f"[{','.join(column)}]", type=list[list[EvalTuple]])
-    return [named.ref for tuples in samples for named in tuples]
 
 
 def _resting_on(

@@ -294,10 +294,7 @@ def _drop_columns(
     text: str,
     options: CrOptions,
 ) -> dict[str, bool]:
-    """Whether aspect filtering dropped something, and why. Seed cr_hallucination_rate 2.
-
-    The stored reason counts where it is one of DROP_REASONS, else the one that the term and its span give.
-    """
+    """Whether aspect filtering dropped something, and why, as term and span say. Seed cr_hallucination_rate 2."""
     reasons = set()
     for aspect in (
         at(
@@ -309,10 +306,7 @@ def _drop_columns(
         or ()
     ):
         if aspect.action == "drop":
-            reason = aspect.drop_reason
-            if reason not in DROP_REASONS:
-                reason = drop_reason(text, aspect, options) or "invalid_target"
-            reasons.add(reason)
+            reasons.add(drop_reason(text, aspect, options) or "invalid_target")
     return {
         "hallucinated": bool(reasons or at(card.ate or card.ate_score, "hallucination_flag")),
         **{f"drop_{reason}": reason in reasons for reason in DROP_REASONS},

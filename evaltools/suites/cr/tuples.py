@@ -174,11 +174,6 @@ def term_of(row: TupleRow) -> str | None:
     return None
 
 
-def ref_of(row: TupleRow) -> str:
-    """The ref as written; "" where it is missing."""
-    return (row.aspect_ref if row.aspect_ref is not None else row.term) or ""
-
-
 def polarity_of(row: TupleRow) -> str:
     """The polarity as written, in its long form; "" where it is missing.
 
@@ -197,7 +192,8 @@ def read_tuple(
 
     A missing term of a gold tuple falls back to its ref.
     """
-    ref, term = ref_of(row), term_of(row)
+    ref = (row.aspect_ref if row.aspect_ref is not None else row.term) or ""
+    term = term_of(row)
     if term is None and gold:
         term = ref
     return _normal_form(ref, term or "", polarity_of(row))

@@ -334,8 +334,6 @@ def report_md(result: Run) -> str:
         f"Intervals ({result.resampling.percent}) resample dialogues. N/A: not measured. "
         "Micro: over turns; macro: mean of dialogues.\n",
     ]
-    if result.options.ignore_memory_keys:
-        parts.append("Memory keys were ignored (memory-free baseline): M1 is not measured.\n")
     parts.append(markdown_table(text_table(result.estimates), caption="## Metrics"))
     parts.append(markdown_table(eligibility(result), caption="## Eligibility"))
     parts.append(f"Problems in the input: {problems_of(result) or 'none'}.\n")

@@ -19,7 +19,7 @@ from ...core.language import listed, say
 from ...report.excel import BAD, GOOD, LOOK, Sheet, write_workbook
 from ...report.text import anchor
 from ...report.trust import spoken_checks
-from .cards import against, in_order, in_short, judged
+from .cards import in_order, in_short, why
 from .options import rules_in_force
 from .rules import METRICS
 from .states import JUDGED, TERMS, WORD_OF, finding, metric_verdicts
@@ -169,7 +169,7 @@ def labels_frame(
     rows = []
     for case in cases.to_dict("records"):
         for metric in JUDGED:
-            reasons = "\n".join([*judged(case, metric), *against(case, metric)])
+            reasons = "\n".join(why(case, metric))
             verdict = say(WORD_OF[case[f"{metric}_state"]])
             scored = (case[f"{metric}_if_measured"], verdict, reasons, case["answer"])
             labelled = (case["case_id"], say(TERMS[metric]), None, None)

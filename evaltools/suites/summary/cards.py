@@ -76,7 +76,7 @@ def _row(
     if not case[f"{metric}_measured"]:
         score = ""
         mark = mark.replace("good", "")
-    found = Line(score, mark, why(case, metric))
+    found = Line(score, mark, "; ".join(why(case, metric)))
     return Row(say(TERMS[metric]), {"threshold": [Line(f"≥ {threshold:g}")], "found": [found]})
 
 
@@ -150,47 +150,36 @@ def in_short(case: Case) -> list[str]:
     for metric in JUDGED:
         state = case[f"{metric}_state"]
         if state != "ok" and state == case["state"]:
-            lines += [f"{say(TERMS[metric])}: {line}" for line in judged(case, metric)]
-            if case[f"{metric}_decided_by"] == "rule":
-                lines += against(case, metric)
+            lines += why(case, metric)
     return lines
 
 
 def why(
     case: Case,
     metric: str,
-) -> str:
-    """What a judge said of a case and what speaks against its score, in a line; what speaks for it stands in the evidence.
+) -> list[str]:
+    """What a judge said of a case, and what speaks against its score; what speaks for it stands in the evidence.
 
     What the rules say against a case is not told where a judge alone decided.
     """
-    lines = judged(case, metric)
-    if case[f"{metric}_decided_by"] != "llm":
-        lines += against(case, metric)
-    return "; ".join(lines)
-
-
-def judged(
-    case: Case,
-    metric: str,
-) -> list[str]:
-    """Who decided a score, and how, where a judge gave one."""
-    if math.isnan(case[f"{metric}_llm"]):
-        return []
-    template = "the judge says {judge:.2f} ({reason}) and decides; the rules say {rule:.2f}"
+    lines = []
     decided_by = case[f"{metric}_decided_by"]
-    if decided_by == "rule":
-        template = "the judge says {judge:.2f} ({reason}), too unsure to decide alone"
-    if decided_by == "blend":
-        template = "the judge says {judge:.2f} ({reason}), blended with the rules' {rule:.2f}"
-    judge = case[f"{metric}_evidence"]["judge"]
-    said = say(
-        template,
-        judge=case[f"{metric}_llm"],
-        reason=judge["reason"],
-        rule=case[f"{metric}_rule"],
-    )
-    return [said]
+    if not math.isnan(case[f"{metric}_llm"]):
+        template = "the judge says {judge:.2f} ({reason}) and decides; the rules say {rule:.2f}"
+        if decided_by == "rule":
+            template = "the judge says {judge:.2f} ({reason}), too unsure to decide alone"
+        if decided_by == "blend":
+            template = "the judge says {judge:.2f} ({reason}), blended with the rules' {rule:.2f}"
+        said = say(
+            template,
+            judge=case[f"{metric}_llm"],
+            reason=case[f"{metric}_evidence"]["judge"]["reason"],
+            rule=case[f"{metric}_rule"],
+        )
+        lines.append(said)
+    if decided_by != "llm":
+        lines += against(case, metric)
+    return lines
 
 
 def against(

@@ -47,24 +47,27 @@ def checks(run: Run) -> Iterator[Check]:
     yield from not_judged(data, run.options)
 
 
-LEFT_OUT = {
-    "unmeasured-share": "not measured, of {of} cases: {metrics}; their means over measured cases speak for those only",
-    "imputed-share": "means over all {of} cases hold fixed numbers for those not measured: {metrics}",
-}
-"""What is said of metrics for which many cases give nothing to measure."""
-
-
 def not_measured(run: Run) -> Iterator[Check]:
     """Metrics that many cases give nothing to measure for, and their means over all cases, which hold fixed numbers for
     these (D14). n is of the metric that lacks most.
     """
     verdicts = metric_verdicts(run)
     total = len(run.data)
-    limits: list[tuple[str, float, Level]] = [
-        ("unmeasured-share", UNMEASURED, "warning"),
-        ("imputed-share", IMPUTED, "info"),
+    texts: list[tuple[str, float, Level, str]] = [
+        (
+            "unmeasured-share",
+            UNMEASURED,
+            "warning",
+            "not measured, of {of} cases: {metrics}; their means over measured cases speak for those only",
+        ),
+        (
+            "imputed-share",
+            IMPUTED,
+            "info",
+            "means over all {of} cases hold fixed numbers for those not measured: {metrics}",
+        ),
     ]
-    for code, limit, level in limits:
+    for code, limit, level, text in texts:
         rows = verdicts[verdicts["not_measured"] > limit * total]
         if rows.empty:
             continue
@@ -76,7 +79,7 @@ def not_measured(run: Run) -> Iterator[Check]:
         yield from share_check(
             code,
             level,
-            LEFT_OUT[code],
+            text,
             n,
             total,
             metrics=metrics,

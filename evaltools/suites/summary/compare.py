@@ -145,7 +145,9 @@ def _add_pair(
     why, is_sure = known.contradiction(fact, nearest) if own else ("", False)
     if is_sure:
         if kind == CLAIM:
-            shown["instead"] = nearest.entity.text
+            places = (value["at"][0] for value in result.contradicted)
+            if any(fact.entity.start <= place < fact.entity.end for place in places):
+                return  # a value of the clause says so already
         result.supported.pop(key, None)
         result.contradicted.append({**shown, "why": why})
         if kind != "figure":

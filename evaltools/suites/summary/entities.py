@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from .dates import CLOCK, DATE, StatedDay, clock_values, date_values, days_from
+from .dates import StatedDay, clock_values, date_values, days_from
 from .phrases import find_outside
 from .quantities import QuantityReader, UnitWords
 from .rules import Rules, compiled
@@ -61,79 +61,60 @@ class ReadText:
     figures: Sequence[Entity] = ()
 
 
-Stated = tuple[str, str, str, int, int, bool]
-"""A value in a place of the normalised text: kind, base, value, start, end, support_only."""
+_unit_words = lru_cache(maxsize=8)(UnitWords)
 
 
-class Extractor:
-    """Finds the values of a text under the units, words and concepts of a rule set."""
+def _stated(text: str, rules: Rules) -> Iterator[tuple[str, str, str, int, int, bool]]:
+    """Times, dates, quantities, fixed expressions, condition words and documents of a normalised text.
 
-    def __init__(self, rules: Rules):
-        self.rules = rules
-        self.words = UnitWords(rules)
-        fraction, *forms = self.words.forms
-        sorts = (fraction, f"(?P<clock>{CLOCK})", f"(?P<date>{DATE})", *forms)
-        self.beginning = re.compile("|".join(sorts))  # of several sorts the first counts
-
-    def entities(self, raw: str) -> list[Entity]:
-        """The entities of a composed text in order; equal ones stand each with their place."""
-        entities = []
-        for kind, base, value, start, end, support_only in self._stated(
-            normalise(raw, self.rules.fold)
-        ):
-            entities.append(
-                Entity(
-                    kind,
-                    base,
-                    value,
-                    raw[start:end],
-                    start,
-                    end,
-                    support_only,
-                )
-            )
-        return sorted(entities, key=lambda entity: (entity.start, entity.end))
-
-    def _stated(self, text: str) -> Iterator[Stated]:
-        """Times, dates, quantities, fixed expressions, condition words and documents."""
-        days: list[StatedDay] = []
-        reader = QuantityReader(text, self.words)
-        position = 0
-        while match := self.beginning.search(text, position):
-            start, position = match.span()
-            if match.lastgroup == "clock":
-                for number, value in enumerate(clock_values(match)):
-                    yield "time of day", "", value, start, position, number > 0
-            elif match.lastgroup == "date":
-                days += days_from(match)
-                position = max([position, *(end for _, _, end in days[-1:])])
-            else:
-                position = getattr(reader, match.lastgroup or "")(match)
-        for of_day in date_values(text, days):
-            yield "date", "", *of_day
-        for found in reader.quantities:
-            unit, value = found.unit, written(found.value)
-            yield unit.kind, unit.base, value, found.start, found.end, found.support_only
-        for words in self.rules.values:
-            value = words.value if isinstance(words.value, str) else f"{words.value:g}"
-            not_within = compiled(self.rules, words.not_within)
-            for number, sources in enumerate((words.phrases, words.support)):
-                for start, end in find_outside(compiled(self.rules, sources), not_within, text):
-                    yield words.kind, words.base, value, start, end, number > 0
-
-
-@lru_cache(maxsize=8)
-def extractor(rules: Rules) -> Extractor:
-    """The extractor of a rule set, made once."""
-    return Extractor(rules)
+    Each as kind, base, value, start, end, support_only.
+    """
+    days: list[StatedDay] = []
+    words = _unit_words(rules)
+    reader = QuantityReader(text, words)
+    position = 0
+    while match := words.beginning.search(text, position):
+        start, position = match.span()
+        if match.lastgroup == "clock":
+            for number, value in enumerate(clock_values(match)):
+                yield "time of day", "", value, start, position, number > 0
+        elif match.lastgroup == "date":
+            days += days_from(match)
+            position = max([position, *(end for _, _, end in days[-1:])])
+        else:
+            position = getattr(reader, match.lastgroup or "")(match)
+    for of_day in date_values(text, days):
+        yield "date", "", *of_day
+    for found in reader.quantities:
+        unit, value = found.unit, written(found.value)
+        yield unit.kind, unit.base, value, found.start, found.end, found.support_only
+    for named in rules.values:
+        value = named.value if isinstance(named.value, str) else f"{named.value:g}"
+        not_within = compiled(rules, named.not_within)
+        for number, sources in enumerate((named.phrases, named.support)):
+            for start, end in find_outside(compiled(rules, sources), not_within, text):
+                yield named.kind, named.base, value, start, end, number > 0
 
 
 @lru_cache(maxsize=4096)
 def read_text(rules: Rules, raw: str) -> ReadText:
-    """A composed text with its values. A context often stands in several cases."""
-    entities = extractor(rules).entities(raw)
-    figures = [*bare_figures(raw, entities)]
-    return ReadText(raw, normalise(raw, rules.fold), entities, figures)
+    """A composed text with its values in order, equal ones each. A context often stands in several cases."""
+    norm = normalise(raw, rules.fold)
+    entities = []
+    for kind, base, value, start, end, support_only in _stated(norm, rules):
+        entities.append(
+            Entity(
+                kind,
+                base,
+                value,
+                raw[start:end],
+                start,
+                end,
+                support_only,
+            )
+        )
+    entities.sort(key=lambda entity: (entity.start, entity.end))
+    return ReadText(raw, norm, entities, [*bare_figures(raw, entities)])
 
 
 def by_key(entities: Iterable[Entity]) -> Mapping[str, Entity]:

@@ -147,7 +147,7 @@ _RECKONED_WITH = re.compile(
 """Before and behind a value that is reckoned with, or changed: 3만원 x 42일, 5만원 → 3만원, 10회에서 8회로."""
 
 _TABLE = re.compile(r"(?m)(?:^[^\S\n]*+\|[^\n]*+(?:\n|\Z)){2,}")
-"""Lines of cells between bars, the heads of the columns first."""
+"""Lines of cells between bars, the first with the heads."""
 
 _FIGURE = re.compile(r"[0-9]")
 _NUMBER = re.compile(r"[0-9][0-9,.]*")
@@ -216,20 +216,17 @@ def value_facts(read: ReadText, number: int = 0) -> list[Fact]:
 
 
 def _cells(raw: str) -> list[tuple[int, frozenset[str]]]:
-    """Where each cell of the tables of a text begins, with the words of its row and its column; none beyond a table."""
+    """Where each cell of the tables of a text begins, with the first words of its row; none beyond a table."""
     cells = [(0, NO_WORDS)]
     for table in _TABLE.finditer(raw):
         place = table.start()
-        heads: list[frozenset[str]] = []
-        for row in table[0].splitlines(keepends=True):
-            words = [_item_words(normalise(text)) for text in row.split("|")]
-            for column, text in enumerate(row.split("|")):
-                of_item = heads and column > 1
-                of_column = heads[column] if of_item and column < len(heads) else NO_WORDS
-                cells.append((place, words[1] | of_column if of_item else NO_WORDS))
+        for row_number, row in enumerate(table[0].splitlines(keepends=True)):
+            texts = row.split("|")
+            item = _item_words(normalise(texts[1])) if row_number else NO_WORDS
+            for column, text in enumerate(texts):
+                cells.append((place, item if column > 1 else NO_WORDS))
                 place += len(text) + 1
             place -= 1  # no bar behind the last
-            heads = heads or words
         cells.append((table.end(), NO_WORDS))
     return cells
 

@@ -140,12 +140,10 @@ def decide(
         "reason": None,
         "error": answer.error or None,
         "virtual_tags": [],
-        "model": "",
     }
     if reply is None:
         return {"judge": judge}
     judge |= {"reason": reply.reason, "virtual_tags": list(dict.fromkeys(reply.tags))}
-    judge["model"] = answer.call.model
     yes_is_good = metric != "summary_non_definitive"
     if metric == "summary_needs_followup":
         yes_is_good = FOLLOWUP_TAG in json.loads(case["tags"])

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import NamedTuple
 
+from .dates import CLOCK, DATE
 from .rules import Rules, Unit
 from .text import (
     HANGUL,
     NATIVE,
     NOTATION,
-    SCALES,
     SMALL,
     TEN_THOUSAND,
     Number,
@@ -77,7 +77,7 @@ class UnitWords:
     """The unit words of a rule set, as patterns around a number.
 
     of_prefix: unit of each sign before a figure. of_kind: the first unit of each kind. ends: where no
-    word goes on behind a unit, but for a particle. forms: how each sort of quantity begins, by the
+    word goes on behind a unit, but for a particle. beginning: how each sort of quantity, a time and a date begin, by the
     name of the method of QuantityReader that reads it.
     """
 
@@ -98,11 +98,13 @@ class UnitWords:
         self.ends = re.compile(rf"(?![가-힣])|{after}")
         signs = any_of(map(re.escape, self.of_prefix)) or "(?!)"
         korean = "|".join(patterns[word] for word in words if "가" <= word[0] <= "힣")
-        self.forms = (
+        forms = (
             # 3분의 1, 3분의 1/2
             r"(?P<fraction>(?<![0-9])(?P<parts>[0-9]{1,3})\s?분의\s?(?P<share>[0-9]{1,3})"
             rf"|(?:(?<=의\s)|(?<![0-9./])(?={PROPER}\s?(?:만|을|를|로|지급)(?![0-9])))"
             r"(?P<share2>[0-9])/(?P<parts2>[1-9][0-9]?)(?![0-9/]))",
+            f"(?P<clock>{CLOCK})",
+            f"(?P<date>{DATE})",
             # 7:3, 8대 2; 상대 80, 고객 20
             r"(?P<ratio>(?<![0-9.,:])(?P<one>[0-9]{1,2})"
             r"(?:\s?(?::|대)\s?|(?<=[0-9]{2}),?\s[가-힣]{1,6}\s(?=[0-9]{2}))(?P<other>[0-9]{1,2})(?![0-9:%]))",
@@ -114,6 +116,7 @@ class UnitWords:
             r"(?<![가-힣0-9])(?:일금|금|약|총|최대|최고|각)?"
             rf"(?P<hangul>[{HANGUL}]{{1,24}}(?:(?:(?<=[천만억조])\s|\s(?=[만억]))[{HANGUL}]{{1,16}}){{0,2}})",
         )
+        self.beginning = re.compile("|".join(forms))  # of several sorts the first counts
 
     def behind(
         self,
@@ -136,7 +139,7 @@ def _spaced(word: str) -> str:
 def _word_pattern(word: str, not_before: tuple[str, ...]) -> str:
     """The pattern of a unit word; a Latin one ends at its last letter."""
     pattern = r"[\s-]".join(map(re.escape, word.split()))
-    if word[-1].isascii() and word[-1].isalpha():
+    if word[-1].isascii():
         pattern += "(?![a-z])"
     forbidden = "|".join(map(re.escape, not_before))
     return f"{pattern}(?!{_POLITE_END}(?:{forbidden}))" if forbidden else pattern
@@ -145,7 +148,7 @@ def _word_pattern(word: str, not_before: tuple[str, ...]) -> str:
 class QuantityReader:
     """Reads the quantities of one text, from left to right.
 
-    Each method for a sort of `UnitWords.forms` reads what begins with a match, adds it to
+    Each method for a sort of `UnitWords.beginning` reads what begins with a match, adds it to
     `quantities` where it is one, and gives the place to go on from.
     """
 
@@ -193,8 +196,6 @@ class QuantityReader:
     def hangul(self, match: re.Match[str]) -> int:
         """삼천만원, 구십 일: the longest numeral of the run with a unit, or a sum as speech has it (일억 오천)."""
         run, start = match["hangul"], match.start("hangul")
-        if not SCALES.keys() & set(run):
-            run = run[0]
         for end in range(len(run), 0, -1):
             part = run[:end].removeprefix("만 ")
             named = self.words.behind(self.text, start + end)
@@ -334,10 +335,9 @@ def _in_scale_of(number: Number, plain: Number) -> Value:
 def _is_numeral(run: str, named: NamedUnit) -> bool:
     """Whether Hangul before a unit is a numeral: 삼천만원 is, 조건 (조 + 건) and 만일 are not."""
     syllables = "".join(run.split())
+    is_numeral = syllables[0] not in "영공"
     if len(syllables) == 1:
         is_numeral = syllables in _ALONE.get(named.word, "")
-    else:
-        is_numeral = bool(SCALES.keys() & set(syllables)) and syllables[0] not in "영공"
     kind = named.unit.kind
     may_be_word = kind == "clause" or ("조" in syllables and kind != "amount")
-    return is_numeral and not may_be_word and not run[-1].isspace()
+    return is_numeral and not may_be_word

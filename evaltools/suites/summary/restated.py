@@ -36,35 +36,21 @@ def restated(
     what is left of a whole (80% cover from 20% co-payment), months told in days or days in months.
     """
     stated = fact.entity
+    if not stated.base:  # of what is no number
+        return None, ""
     known = [source for source in sources if source.entity.kind == stated.kind]
     before = text[max(stated.start - WITHIN, 0) : stated.start]
     if _ABOUT_BEFORE.search(before) or _ABOUT_AFTER.match(text, stated.end):
+        told = Decimal(stated.value).normalize()
+        step = Decimal(f"1e{told.as_tuple().exponent}")
         for source in known:
-            if _rounds_to(stated, source.entity):
+            entity = source.entity
+            if entity.base == stated.base and abs(Decimal(entity.value) - told) <= step / 2:
                 return source, ""
     for source in known:
-        if source.entity.support_only:
-            continue
-        if _is_one_step(stated, source.entity):
+        if not source.entity.support_only and _is_one_step(stated, source.entity):
             return source, ONE_STEP
     return None, ""
-
-
-def _rounds_to(stated: Entity, source: Entity) -> bool:
-    step = _precision(stated)
-    if source.base != stated.base or not step:
-        return False
-    difference = Decimal(source.value) - Decimal(stated.value)
-    return abs(difference) <= step / 2
-
-
-def _precision(stated: Entity) -> Decimal:
-    """The step in which a figure is told, in its base; 0 of what is no number."""
-    try:
-        exponent = Decimal(stated.value).normalize().as_tuple().exponent
-    except ArithmeticError:
-        return Decimal(0)
-    return Decimal(10) ** Decimal(exponent)
 
 
 def _is_one_step(stated: Entity, source: Entity) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
@@ -180,9 +179,6 @@ class Rules(_Strict):
                 yield f"tags: {tag!r} is not lower case with _ for blanks and -"
         if FOLLOWUP_TAG in self.tags:
             yield f"tags: the phrases of {FOLLOWUP_TAG} stand under `followup`"
-        for alias in self.other_names:
-            if alias in map(_together, self.known_tags):
-                yield f"aliases: {alias} is a tag itself"
         named = [(words.tag, "values.tag") for words in self.values if words.tag]
         for product, names in self.required.items():
             named += [(name, f"required.{product}") for name in names]
@@ -194,10 +190,6 @@ class Rules(_Strict):
             for name in phrase_set.let_off:
                 if name not in self.let_offs:
                     yield f"let_off: none is named {name!r}; {nearest(name, [*self.let_offs])}"
-        counts = Counter(word.lower() for unit in self.units for word in unit.words)
-        doubled = [word for word, count in counts.items() if count > 1]
-        if doubled:
-            yield f"units: a word of two units: {', '.join(doubled)}"
         listed = enumerate([*self.definitive, *self.values], 1)
         for of, part in [
             ("rules", self),

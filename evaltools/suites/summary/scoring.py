@@ -11,12 +11,13 @@ specification D2, D14.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from .compare import as_json, compare
+from .compare import compare
 from .entities import Entity, ReadText, by_key, read_text, unread_figures
 from .read import split_tags
 from .rules import DEFAULT_RULES, FOLLOWUP_TAG, Rules, load_rules
@@ -183,30 +184,28 @@ def _accuracy(
         in_other_words,
         relations=rules.fold,
     )
-    unread = unread_figures(summary, sources)
     supported, unsupported = [*comparison.supported.values()], [*comparison.unsupported.values()]
-    read: dict[str, Any] = {"read": "partly read" if unread else "read"}
-    if unread:
-        read["unread"] = unread
+    unread = unread_figures(summary, sources)
+    more: dict[str, Any] = {"unread": unread} if unread else {}
     is_known = supported or comparison.contradicted
     if not is_known and not any(stated(source.entities) for source in sources):
         return _not_measured(
             0.0,
             "no context entities",
             unsupported=unsupported,
-            **read,
+            **more,
         )
     if not supported and not unsupported:
-        return _not_measured(0.5, "no summary entities", **read)
+        return _not_measured(0.5, "no summary entities", **more)
     for name in ("contradicted", "look"):
         if points := getattr(comparison, name):
-            read[name] = points
-    found = {"supported": supported, "unsupported": unsupported}
+            more[name] = points
     return _ratio(
         len(supported),
         len(supported) + len(unsupported),
-        **found,
-        **read,
+        supported=supported,
+        unsupported=unsupported,
+        **more,
     )
 
 
@@ -215,24 +214,8 @@ def _recall(summary: ReadText, sources: Sequence[ReadText]) -> Score:
     asked = stated(entity for source in sources for entity in source.entities)
     if not asked:
         return _not_measured(0.0, "no context entities")
-    places: dict[str, dict[str, Any]] = {}
-    for number, source in enumerate(sources):
-        for entity in source.entities:
-            place = {"context": number, "context_at": [entity.start, entity.end]}
-            places.setdefault(entity.key, place)
-    in_summary = by_key(summary.entities)
-    kept = [as_json(in_summary[key]) | places[key] for key in asked if key in in_summary]
-    lost = [
-        as_json(entity) | {"at": None} | places[key]
-        for key, entity in asked.items()
-        if key not in in_summary
-    ]
-    return _ratio(
-        len(kept),
-        len(asked),
-        kept=kept,
-        lost=lost,
-    )
+    kept = asked.keys() & by_key(summary.entities).keys()
+    return _ratio(len(kept), len(asked))
 
 
 def stated(entities: Iterable[Entity]) -> dict[str, Entity]:
@@ -291,18 +274,14 @@ def _non_definitive(
     if blank:
         return _not_measured(1.0, "empty summary")
     found = [promises(named, summary, sources, rules) for named in rules.definitive]
-    definitive = sorted((phrase for of in found for phrase in of.standing), key=_place)
-    let_off = sorted((phrase for of in found for phrase in of.let_off), key=_place)
+    definitive = sorted((phrase for of in found for phrase in of.standing), key=itemgetter("at"))
+    let_off = sorted((phrase for of in found for phrase in of.let_off), key=itemgetter("at"))
     return _ratio(
         0 if definitive else 1,
         1,
         definitive=definitive,
         let_off=let_off,
     )
-
-
-def _place(phrase: Mapping[str, Any]) -> int:
-    return phrase["at"][0]
 
 
 def _needs_followup(

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 State = Literal["fail", "look", "ok"]
 
-STATES: tuple[State, ...] = ("fail", "look", "ok")
-"""The worst first."""
-
 WORD_OF: dict[State, str] = {"fail": "Do not ship", "look": "Check", "ok": "OK"}
 """What readers see of a state, on pages and in the workbook."""
+
+STATES = tuple(WORD_OF)
+"""The worst first."""
 
 TERMS = {
     "summary_accuracy": "Summary accuracy",
@@ -141,10 +141,7 @@ def verdicts(run: Run) -> pd.DataFrame:
 
 
 def metric_verdicts(run: Run) -> pd.DataFrame:
-    """One row a judged metric: verdict, mean and number of the measured cases, how many fail.
-
-    `mean` is over all cases, with the source document's number for each that could not be measured.
-    """
+    """One row a judged metric: its verdict, and how many cases fail, are to be looked at, or could not be measured."""
     thresholds = rules_in_force(run.options).thresholds
     titles = run.frame.set_index("name")["title"]
     units = run.data
@@ -160,13 +157,9 @@ def metric_verdicts(run: Run) -> pd.DataFrame:
             "title": titles[metric],
             "verdict": VERDICT[worst(states)] if n_measured else "not measured",
             "said": say(template, **numbers, threshold=f"{thresholds[metric]:g}"),
-            "measured": n_measured,
             "failing": counts["fail"],
             "look": counts["look"],
             "not_measured": len(units) - n_measured,
-            "threshold": thresholds[metric],
-            "mean_measured": run.value(f"{metric}_measured"),
-            "mean": run.value(metric),
         }
         rows.append(row)
     return pd.DataFrame(rows)

@@ -26,18 +26,10 @@ _WORD = re.compile(r"\S{1,200}")
 """What is composed at once: putting n marks in order takes n² steps."""
 
 
-def _fold_table() -> dict[int, str]:
-    """Code of a character -> the plain one that it is read as."""
-    table = {}
-    for offset in range(94):
-        table[0xFF01 + offset] = chr(0x21 + offset)
-    for plain, look_alikes in NOTATION["fold"].items():
-        for character in look_alikes:
-            table[ord(character)] = plain
-    return table
-
-
-FOLD = _fold_table()
+FOLD = {0xFF01 + offset: chr(0x21 + offset) for offset in range(94)}
+"""Code of a character -> the plain one that it is read as."""
+for _plain, _look_alikes in NOTATION["fold"].items():
+    FOLD |= dict.fromkeys(map(ord, _look_alikes), _plain)
 
 
 def composed(text: str) -> str:

@@ -18,7 +18,7 @@ from .entities import read_text
 from .options import SummaryOptions, rules_in_force
 from .read import Case
 from .rules import METRICS, Rules
-from .scoring import Score, score_case, stated
+from .scoring import score_case, stated
 from .states import FIGURES, with_states
 
 CHUNK = 500
@@ -44,20 +44,12 @@ def score_cases(
     hint = cache(rules.nearest_tag)
     product_hint = cache(rules.unknown_product)
     for (line, case), unknown in zip(cases, units["unknown_tags"]):
-        warnings = []
+        where = {"line": line, "id": case.id}
         for tag in json.loads(unknown):
             message = f"unknown tag {tag!r}, left out of what is expected; {hint(tag)}"
-            warnings.append(("unknown-tag", message, "summary_tags"))
+            warn("unknown-tag", message, field="summary_tags", **where)
         if message := product_hint(case.metadata.product):
-            warnings.append(("unknown-product", message, "product"))
-        for code, message, field in warnings:
-            warn(
-                code,
-                message,
-                line=line,
-                id=case.id,
-                field=field,
-            )
+            warn("unknown-product", message, field="product", **where)
     return units
 
 
@@ -96,25 +88,20 @@ def _row(case: Case, rules: Rules) -> dict[str, Any]:
         and not followup.evidence["phrases"],
         "unread_figures": dumps(accuracy.evidence.get("unread", [])),
     }
-    for metric, score in scores.items():
-        row |= {f"{metric}{ending}": value for ending, value in _columns(score).items()}
+    for metric, score in scores.items():  # a judge may change them
+        row |= {
+            metric: score.score,
+            f"{metric}_measured": score.measured,
+            f"{metric}_rule": score.score,
+            f"{metric}_llm": float("nan"),
+            f"{metric}_confidence": float("nan"),
+            f"{metric}_decided_by": "rule",
+            f"{metric}_trigger": None,
+            f"{metric}_num": score.numerator,
+            f"{metric}_den": score.denominator,
+            f"{metric}_evidence": dumps(score.evidence),
+        }
     return row
-
-
-def _columns(score: Score) -> dict[str, Any]:
-    """The columns of a metric by what follows its name; a judge may change them."""
-    return {
-        "": score.score,
-        "_measured": score.measured,
-        "_rule": score.score,
-        "_llm": float("nan"),
-        "_confidence": float("nan"),
-        "_decided_by": "rule",
-        "_trigger": None,
-        "_num": score.numerator,
-        "_den": score.denominator,
-        "_evidence": dumps(score.evidence),
-    }
 
 
 def finish(units: pd.DataFrame, rules: Rules) -> pd.DataFrame:

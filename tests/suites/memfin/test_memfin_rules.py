@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from evaltools.suites.memfin.rules import (
-    compliance_label,
+    compliance,
     contradictions,
     disclosure,
     explainability,
 )
-from evaltools.suites.memfin.schema import Turn, TurnTags, Violation
+from evaltools.suites.memfin.schema import Compliance, Dialog, Turn, TurnTags
 
 
 def reply_to(text: str, **tags: list[str]) -> Turn:
@@ -90,8 +90,10 @@ def test_predicted_and_covered_tags() -> None:
     ],
 )
 def test_compliance_label(hits: list[str], violations: list[tuple[str, str]], label: str) -> None:
-    found = [Violation(type=t, severity=s) for t, s in violations]
-    assert compliance_label(hits, found) == label
+    dialog = Dialog(dialog_id="d", valid_dialog=True, blueprint={"forbidden_list": hits})
+    found = [{"type": t, "severity": s} for t, s in violations]
+    turn = reply_to("".join(hits)).model_copy(update={"compliance": Compliance(violations=found)})
+    assert compliance(dialog, turn)[0]["pred_compliance_label"] == label
 
 
 @pytest.mark.parametrize(

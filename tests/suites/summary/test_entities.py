@@ -10,17 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaltools.suites.summary.entities import Entity, extractor
+from evaltools.suites.summary.entities import Entity, read_text
 from evaltools.suites.summary.read import Case
 from evaltools.suites.summary.rules import load_rules
 from evaltools.suites.summary.scoring import score
 
 RULES = load_rules("ko-insurance")
-EXTRACTOR = extractor(RULES)
 
 
 def stated(text: str) -> list[Entity]:
-    return [e for e in EXTRACTOR.entities(text) if not e.support_only]
+    return [e for e in read_text(RULES, text).entities if not e.support_only]
 
 
 def keys(text: str) -> set[str]:

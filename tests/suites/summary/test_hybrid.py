@@ -111,7 +111,7 @@ def test_a_confident_judge_settles_what_the_rules_cannot(
         "summary_risk_coverage": "a risk item is named, and not what it is",
     }
     assert run.units["summary_accuracy_state"].tolist() == ["ok"]
-    text = why(run.units.iloc[0], "summary_accuracy")
+    (text,) = why(run.units.iloc[0], "summary_accuracy")
     assert text.startswith("the judge says 0.95 (왜) and decides; the rules say 0.50")
     manifest = read_json(tmp_path / "results/cases/manifest.json")
     assert manifest["answered_by"] == {"judge-2026": 2}
@@ -138,7 +138,7 @@ def test_what_the_rules_did_not_measure_is_never_blended(
     case = run.units.iloc[0]
     found = [case[f"summary_accuracy{end}"] for end in ("", "_measured", "_state")]
     assert found == [score, measured, state]
-    assert "the judge says 1.00 (왜)" in why(case, "summary_accuracy")
+    assert "the judge says 1.00 (왜)" in why(case, "summary_accuracy")[0]
 
 
 def test_a_judge_that_cannot_be_reached_is_a_check(tmp_path: Path) -> None:

@@ -83,7 +83,6 @@ def test_the_hash_covers_content_not_layout(tmp_path: Path) -> None:
         ({"extends": "ko-insuranc"}, "expected one of ko-insurance, seed"),
         ({"name": "ko-insurance"}, "give another"),
         ({"base": "seed"}, "base: Extra inputs"),
-        ({"tags": {"exclusion": {"aliases": ["limit"]}}}, "limit is a tag itself"),
         ({"required": {"암": ["한됴"]}}, "required.암: no tag '한됴'"),
         ({"name": "Ä"}, "name: String should match pattern"),
         (
@@ -98,15 +97,6 @@ def test_the_hash_covers_content_not_layout(tmp_path: Path) -> None:
         ({"followup": {"phrases": ["가…나…다…라…마"]}}, "at most 3 of the sign …"),
         ({"followup": {"phrases": ["{nobody} 확인"]}}, "no words named 'nobody'"),
         ({"followup": {"phrases": ["합^ 확인"]}}, "without a final consonant, not '합'"),
-        (
-            {
-                "units": [
-                    {"kind": "a", "base": "b", "words": ["x"]},
-                    {"kind": "c", "base": "d", "words": ["X"]},
-                ]
-            },
-            "units: a word of two units: x",
-        ),
     ],
 )
 def test_a_wrong_file_is_refused_by_the_name_of_its_field(
