@@ -10,7 +10,7 @@ time is linear in its length. Source: specification D16, D20; the words come fro
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -115,16 +115,6 @@ def read_text(rules: Rules, raw: str) -> ReadText:
         )
     entities.sort(key=lambda entity: (entity.start, entity.end))
     return ReadText(raw, norm, entities, [*bare_figures(raw, entities)])
-
-
-def by_key(entities: Iterable[Entity]) -> Mapping[str, Entity]:
-    """The first entity of each value, one that counts before one that only supports."""
-    first: dict[str, Entity] = {}
-    for entity in entities:
-        known = first.get(entity.key)
-        if known is None or (known.support_only and not entity.support_only):
-            first[entity.key] = entity
-    return first
 
 
 _FIGURE = re.compile(

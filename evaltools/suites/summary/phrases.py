@@ -76,8 +76,6 @@ it first."""
 def find_all(phrases: Compiled, text: str) -> Spans:
     """Where any of the phrases matches: spans in order, those inside another one left out."""
     regexes = _to_try(phrases, text)
-    if not regexes:
-        return []
     spans = {match.span() for regex in regexes for match in regex.finditer(text)}
     outermost: Spans = []
     last_end = -1
@@ -94,13 +92,10 @@ def find_outside(
     text: str,
 ) -> Spans:
     """Where the phrases match without touching a word of `not_within` (단서 in 진단서)."""
-    spans = find_all(phrases, text)
-    if not spans or not not_within:
-        return spans
     forbidden = find_all(not_within, text)
     outside: Spans = []
     following = 0
-    for start, end in spans:
+    for start, end in find_all(phrases, text):
         while following < len(forbidden) and forbidden[following][1] <= start:
             following += 1
         if following == len(forbidden) or forbidden[following][0] >= end:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from .compare import compare
-from .entities import Entity, ReadText, by_key, read_text, unread_figures
+from .entities import ReadText, read_text, unread_figures
 from .read import split_tags
 from .rules import DEFAULT_RULES, FOLLOWUP_TAG, Rules, load_rules
 from .text import composed
@@ -188,7 +188,7 @@ def _accuracy(
     unread = unread_figures(summary, sources)
     more: dict[str, Any] = {"unread": unread} if unread else {}
     is_known = supported or comparison.contradicted
-    if not is_known and not any(stated(source.entities) for source in sources):
+    if not is_known and not stated(sources):
         return _not_measured(
             0.0,
             "no context entities",
@@ -211,17 +211,17 @@ def _accuracy(
 
 def _recall(summary: ReadText, sources: Sequence[ReadText]) -> Score:
     """Context entities that the summary keeps over context entities, each value once."""
-    asked = stated(entity for source in sources for entity in source.entities)
+    asked = stated(sources)
     if not asked:
         return _not_measured(0.0, "no context entities")
-    kept = asked.keys() & by_key(summary.entities).keys()
+    kept = asked.intersection(entity.key for entity in summary.entities)
     return _ratio(len(kept), len(asked))
 
 
-def stated(entities: Iterable[Entity]) -> dict[str, Entity]:
-    """The entities by key, each value once, without those that only support."""
-    first = by_key(entities)
-    return {key: entity for key, entity in first.items() if not entity.support_only}
+def stated(texts: Iterable[ReadText]) -> set[str]:
+    """The keys of the values of texts, without those that only support."""
+    entities = (entity for text in texts for entity in text.entities)
+    return {entity.key for entity in entities if not entity.support_only}
 
 
 BARE_NOUN = "a risk item is named, and not what it is"

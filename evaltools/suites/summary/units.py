@@ -83,7 +83,7 @@ def _row(case: Case, rules: Rules) -> dict[str, Any]:
         "cases": 1,
         "any_unsupported": any(entity["kind"] in FIGURES for entity in unsupported),
         "any_unsupported_measured": accuracy.denominator > 0,
-        "n_entities": len(stated(read_text(rules, case.answer or "").entities)),
+        "n_entities": len(stated([read_text(rules, case.answer or "")])),
         "ambiguous_followup": bool(followup.evidence["let_off"])
         and not followup.evidence["phrases"],
         "unread_figures": dumps(accuracy.evidence.get("unread", [])),

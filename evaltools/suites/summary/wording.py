@@ -106,8 +106,6 @@ def _let_off(
     rules: Rules,
 ) -> dict[str, str]:
     """Why a match is taken back, and by what words near it in its clause; {} where it stands."""
-    if not named.let_off:
-        return {}
     clause_ends = compiled(rules, rules.clause_ends)
     first = max(0, start - REACH)
     before = SENTENCE_END.split(text[first:start])[-1]
