@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from ..core.errors import Problems, UsageError
 from ..core.files import ending, first_names, refuse_input, write_jsonl
 from ..core.tables import TABLES
 from . import deepeval, inspect_logs, lines, lm_eval, promptfoo, ragas, semeval
-from .source import Reader, Source, where
+from .source import Reader, Rows, Source, where
 
 # of aspect-based sentiment: samples with tuples
 SENTIMENT: dict[str, Reader] = {
@@ -93,7 +93,7 @@ def _rows(
     files: Sequence[Path],
     names: Mapping[str, Sequence[str]],
     problems: Problems,
-) -> Iterator[dict[str, Any]]:
+) -> Rows:
     """The rows of all files; a second one of a sample, or of a metric on a sample, is an error.
 
     `names`: by their option, one for all files or one for each. InputError for a metric of several tasks: what they
@@ -132,7 +132,7 @@ def _gold_rows(
     samples: Sequence[dict[str, Any]],
     file: Path,
     problems: Problems,
-) -> Iterator[dict[str, Any]]:
+) -> Rows:
     if not any(sample["tuples"] for sample in samples):
         text = "no sample has a tuple: this is no gold (predictions: --as predictions)"
         raise problems.fatal("no-gold", text, file=file)
@@ -152,7 +152,7 @@ def _prediction_row(sample: dict[str, Any]) -> dict[str, Any]:
 def _score_rows(
     rows: list[dict[str, Any]],
     problems: Problems,
-) -> Iterator[dict[str, Any]]:
+) -> Rows:
     """The rows of a long table.
 
     Values that are no numbers are not measured, with a warning; a metric without any number is left out.

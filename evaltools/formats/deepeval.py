@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 from pydantic import Field
 
-from .source import Records, Row, Score, Source, at, score_rows
+from .source import Records, Row, Rows, Score, Source, at, score_rows
 
 
 class Measured(Row):
@@ -45,7 +44,7 @@ def read(source: Source) -> Records:
     def scored(
         count: int,
         case: Case,
-    ) -> Iterator[dict[str, Any]]:
+    ) -> Rows:
         scores: list[Score] = []
         for measured in case.metrics or ():
             score, threshold, success = measured.score, measured.threshold, measured.success

@@ -14,7 +14,7 @@ from pydantic import AliasChoices, AliasPath, Field
 from pydantic_core import from_json
 
 from ..core.records import fitted, short
-from .source import Records, Row, Score, Source, Unfit, at, score_rows
+from .source import Records, Row, Rows, Score, Source, Unfit, at, score_rows
 
 if sys.version_info >= (3, 14):
     import zipfile
@@ -166,7 +166,7 @@ def _scored(
     def scored(
         _: int,
         sample: LogSample,
-    ) -> Iterator[dict[str, Any]]:
+    ) -> Rows:
         error = None
         if sample.error and not (sample.scores and scores_errors):
             error = str(sample.error).partition("\n")[0]

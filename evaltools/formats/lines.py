@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, Field
@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 from ..core.files import dumps
 from ..core.json_files import read_jsonl
 from ..core.records import short
-from .source import Records, Source, Unfit, opinion
+from .source import Records, Rows, Source, Unfit, opinion
 
 # a longer line of text is no sample of a data set
 LITERAL_BYTES = 1 << 20
@@ -64,7 +64,7 @@ def nikl(source: Source) -> Records:
     def sample(
         number: int,
         line: Nikl,
-    ) -> Iterator[dict[str, Any]]:
+    ) -> Rows:
         tuples = [
             opinion(ref, term or "", polarity, (start, end) if term else None)
             for ref, (term, start, end), polarity in line.annotation
@@ -129,7 +129,7 @@ def _literals(
     def sample(
         number: int,
         line: str,
-    ) -> Iterator[dict[str, Any]]:
+    ) -> Rows:
         text, mark, literal = line.partition("####")
         if not mark:
             raise Unfit("", f"expected sentence####[...], got {short(line)}")
@@ -156,7 +156,7 @@ def acos(source: Source) -> Records:
     def sample(
         number: int,
         line: str,
-    ) -> Iterator[dict[str, Any]]:
+    ) -> Rows:
         text, *quads = line.split("\t")
         if not quads:
             raise Unfit("", f"expected text, then a tab and quadruples, got {short(line)}")

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 from pydantic import ConfigDict, Field
 
-from ..core.json_files import read_json, read_jsonl
-from ..core.records import File
-from .source import Records, Row, Score, Source, at, score_rows
+from ..core.json_files import read_jsonl, read_model
+from .source import Records, Row, Rows, Score, Source, at, score_rows
 
 NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT.+)\.jsonl")
 
@@ -21,9 +19,15 @@ QUESTIONS = ("question", "query", "text", "input", "prompt", "problem", "sentenc
 # metrics of which a sample holds the log-likelihood, or a pair of it and of a number of tokens
 LOG_LIKELIHOODS = ("perplexity", "word_perplexity", "byte_perplexity", "bits_per_byte")
 
-# directions in its registry, for samples without their results
-HIGHER = ["acc", "acc_norm", "bleu", "chrf", "exact_match", "f1", "likelihood", "mcc"]
-LOWER = ["brier_score", "ter"]
+# whether higher is better in its registry, for samples without their results
+REGISTERED = dict.fromkeys(["acc", "acc_norm", "exact_match", "f1"], True)
+
+
+class Results(Row):
+    """What stands beside the samples: of each task and metric whether higher is better."""
+
+    model_name: str | None = None
+    higher_is_better: dict[str, dict[str, bool | None]] = Field({})
 
 
 class Line(Row):
@@ -67,13 +71,16 @@ def read(source: Source) -> Records:
     """
     lines = list(read_jsonl(source, Line))
     results = _results(source)
+    # of a perplexity, exp(-mean), the samples hold log-likelihoods, of which more is better
+    declared = results.higher_is_better.get(source.task, {})
+    directions = REGISTERED | declared | dict.fromkeys(LOG_LIKELIHOODS, True)
     times = Counter((line.filter, line.doc_hash) for _, line in lines)
     shared = {doc_hash for (_, doc_hash), n in times.items() if n > 1}
 
     def scored(
         _: int,
         line: Line,
-    ) -> Iterator[dict[str, Any]]:
+    ) -> Rows:
         question = _question(line)
         # else the likelihoods of the choices
         answers = [answer for answer in line.filtered_resps or () if isinstance(answer, str)]
@@ -81,27 +88,26 @@ def read(source: Source) -> Records:
         is_own = line.doc_hash and line.doc_hash not in shared
         scores = []
         for name, value in line.values.items():
-            direction = _direction(name, results, source.task)
-            scores.append(Score(f"{name},{line.filter}", value, direction))
+            scores.append(Score(f"{name},{line.filter}", value, directions.get(name)))
         return score_rows(
             str(line.doc_hash if is_own else line.doc_id),
             scores,
             {"output": answers, "target": line.target, **texts},
-            condition=at(results, "model_name", kind=str) or None,
+            condition=results.model_name or None,
             text=question,
         )
 
     return source.rows(lines, scored)
 
 
-def _results(source: Source) -> Any:
-    """The JSON of the results beside the samples, where they are there; the task becomes that of the source."""
-    name = NAME.fullmatch(source.path.name)
-    if name is None:
-        return None
-    source.task = name["task"]
-    file = source.path.with_name(f"results_{name['date']}.json")
-    return read_json(File(file, source.problems)) if file.is_file() else None
+def _results(source: Source) -> Results:
+    """What stands beside the samples, where they are there; the task becomes that of the source."""
+    if name := NAME.fullmatch(source.path.name):
+        source.task = name["task"]
+        file = source.path.with_name(f"results_{name['date']}.json")
+        if file.is_file():
+            return read_model(file, Results)
+    return Results()
 
 
 def _question(line: Line) -> str | None:
@@ -114,20 +120,3 @@ def _question(line: Line) -> str | None:
     while isinstance(prompt, dict | list) and prompt:
         prompt = next(iter(prompt.values())) if isinstance(prompt, dict) else prompt[0]
     return prompt if isinstance(prompt, str) else None
-
-
-def _direction(
-    metric: str,
-    results: Any,
-    task: str,
-) -> bool | None:
-    """Whether more is better of the values of the samples; None where that is not known.
-
-    lm-eval declares the direction of its own number, which of log-likelihoods is exp(-mean): of these more is better.
-    """
-    if metric in LOG_LIKELIHOODS:
-        return True
-    declared = at(results, "higher_is_better", task, metric, kind=bool)
-    if declared is None and metric in HIGHER + LOWER:
-        return metric in HIGHER
-    return declared

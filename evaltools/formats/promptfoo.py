@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from pydantic import Field
 
 from ..core.files import bytes_hash
 from ..core.records import short
-from .source import Records, Row, Score, Source, at, score_rows
+from .source import Records, Row, Rows, Score, Source, at, score_rows
 
 VERSION = 3
 
@@ -89,7 +89,7 @@ def read(source: Source) -> Records:
     def scored(
         _: int,
         outcome: Outcome,
-    ) -> Iterator[dict[str, Any]]:
+    ) -> Rows:
         test = outcome.column, outcome.test
         repeats[test] += 1
         error = (outcome.error or "error") if outcome.failureReason == ERROR else None

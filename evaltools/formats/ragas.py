@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from pydantic import ConfigDict, Field, model_validator
 
 from ..core.files import ending
 from ..core.tables import TABLES, read_table, written_list
-from .source import Records, Row, Score, Source, score_rows
+from .source import Records, Row, Rows, Score, Source, score_rows
 
 # columns of ragas before 0.2 -> their names since
 OLD_NAMES = {
@@ -93,7 +92,7 @@ def read(
     def scored(
         count: int,
         line: Line,
-    ) -> Iterator[dict[str, Any]]:
+    ) -> Rows:
         texts = {name: value for name, value in line.columns.items() if name not in metrics}
         scores = []
         for name, is_higher in metrics.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Literal
 from xml.etree.ElementTree import Element, ParseError
 
@@ -10,7 +9,7 @@ from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import parse
 from pydantic import AliasChoices, BaseModel, Field
 
-from .source import Records, Source, Unfit, opinion
+from .source import Records, Rows, Source, Unfit, opinion
 
 LEVELS = {"term": "aspectTerm", "category": "aspectCategory"}
 
@@ -76,7 +75,7 @@ def _read(
     def sample(
         number: int,
         record: Element,
-    ) -> Iterator[dict[str, Any]]:
+    ) -> Rows:
         if record.get("OutOfScope", "").upper() == "TRUE":
             return
         texts = [element.text or "" for element in record.iter("text")]

@@ -24,6 +24,9 @@ Place = int | str
 # (`score_rows`), or the id, text and tuples of a sample
 Records = Iterator[tuple[Place, Any]]
 
+# what a record becomes
+Rows = Iterator[dict[str, Any]]
+
 # takes a `Source` and the options of the format by name
 Reader = Callable[..., Records]
 
@@ -65,7 +68,7 @@ def score_rows(
     scores: Iterable[Score],
     further: Mapping[str, Any],
     **sample: str | None,
-) -> Iterator[dict[str, Any]]:
+) -> Rows:
     """The rows of a long table of a sample, one a metric; a value that is a list or an object stays one.
 
     `sample`: its condition, trial (the number of a repeated draw) and text. `further` describes it: what can be a
@@ -176,7 +179,7 @@ class Source(File):
     def rows(
         self,
         records: Iterable[tuple[Place, Any]],
-        rows_of: Callable[[int, Any], Iterable[dict[str, Any]]],
+        rows_of: Callable[[int, Any], Rows],
     ) -> Records:
         """(place, row) of all rows that `rows_of(1-based number of the record, record)` gives.
 

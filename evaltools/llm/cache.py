@@ -26,7 +26,10 @@ from .messages import Call, Reply, address_in_force
 JOURNALS = "journal-*.jsonl"
 
 
-def request_hash(base_url: str | None, body: Mapping[str, Any]) -> str:
+def request_hash(
+    base_url: str | None,
+    body: Mapping[str, Any],
+) -> str:
     """sha256 (hex) of what is asked and of whom: the address in force and the whole body.
 
     The order of the keys of the body does not matter.

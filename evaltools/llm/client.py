@@ -84,7 +84,10 @@ class Answer:
     error: str = ""
 
 
-def read_key(names: Sequence[str], base_url: str | None) -> str:
+def read_key(
+    names: Sequence[str],
+    base_url: str | None,
+) -> str:
     """The key in the first of these environment variables that is set, else "".
 
     UsageError where none is set and the server is the SDK's default one, or where no header could

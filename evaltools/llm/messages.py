@@ -361,7 +361,10 @@ class Completion(BaseModel):
     )
 
 
-def parse(text: str, model: type[Reply]) -> Reply:
+def parse(
+    text: str,
+    model: type[Reply],
+) -> Reply:
     """The reply in the text of a completion; a code fence around it is taken off.
 
     ValueError says in a sentence what is wrong.

@@ -166,6 +166,10 @@ def test_names_of_several_files(tmp_path: Path) -> None:
     more = ("--condition", "A", "--condition", "B", "--seed", "7")
     found = converted(tmp_path, "ragas", a, str(b), *more)
     assert {key[:2] for key in found} == {("A", "7"), ("B", "7")}
+    # the same to the byte, whatever order a set has
+    assert all(
+        [*row][-2:] == ["condition", "seed"] for row in read_lines(tmp_path / "scores.jsonl")
+    )
     assert f"{b}:1: 1: a second exact_match of this id" in refused("ragas", a, b)
 
 

@@ -180,7 +180,7 @@ def _warn_of_gaps(
     InputError for a gold file of other samples: those of the run would be held against other gold, or none.
     """
     path = next(iter(files.values()))
-    for profile in set(options.profile).difference(units["profile"]):
+    for profile in sorted({*options.profile}.difference(units["profile"])):
         problems.warn("unknown-profile", f"no row has the profile {profile!r}", file=path)
     known = set(units["text_id"])
     # with profiles there may well be gold for the rows that are left out

@@ -57,7 +57,10 @@ Format = Literal[
 Positive = Annotated[int, Field(ge=1)]
 
 
-def _from_folder_of_config(path: Path, info: ValidationInfo) -> Path:
+def _from_folder_of_config(
+    path: Path,
+    info: ValidationInfo,
+) -> Path:
     """A path relative to the folder of the config; example:NAME stands for a bundled file."""
     if str(path).startswith(EXAMPLE):
         return resolve(str(path))

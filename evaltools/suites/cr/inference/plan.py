@@ -132,7 +132,10 @@ def reply_of(stage: str) -> type[BaseModel]:
 
 
 @cache
-def _schema(stage: str, refs: tuple[str, ...]) -> dict[str, Any]:
+def _schema(
+    stage: str,
+    refs: tuple[str, ...],
+) -> dict[str, Any]:
     """The schema of a stage's reply, with the refs as a closed list."""
     schema = copy.deepcopy(strict_schema(reply_of(stage)))
     if stage in EXTRACTING:
@@ -153,7 +156,10 @@ def _prompts(refs: tuple[str, ...]) -> dict[str, str]:
     return texts
 
 
-def _runs(config: Config, content: Mapping[str, Any]) -> list[PlannedRun]:
+def _runs(
+    config: Config,
+    content: Mapping[str, Any],
+) -> list[PlannedRun]:
     """Every condition of the first seed, then of the next."""
     asked = {"name", "base_url", "temperature", "max_tokens"}
     model = config.model.model_dump(mode="json", include=asked)

@@ -188,7 +188,10 @@ def _candidate(
     )
 
 
-def find_term(term: str, text: str) -> Span | None:
+def find_term(
+    term: str,
+    text: str,
+) -> Span | None:
     """Where a term stands in a text, whatever its case and spacing; as it is written, if it does.
 
     >>> find_term("spf", "The SPF is low.")
@@ -223,7 +226,10 @@ def _ids(group: Sequence[Candidate]) -> tuple[str, ...]:
     return tuple(candidate.tuple_id for candidate in group)
 
 
-def grouped(items: Iterable[Any], key: Callable[[Any], Any]) -> dict[Any, list[Any]]:
+def grouped(
+    items: Iterable[Any],
+    key: Callable[[Any], Any],
+) -> dict[Any, list[Any]]:
     """The items by their key, in the order in which they come.
 
     >>> grouped(["a", "bb", "c"], len)
@@ -286,7 +292,10 @@ def arbitrate(
     }
 
 
-def _decision(cast: Sequence[Vote], granular: bool) -> Vote:
+def _decision(
+    cast: Sequence[Vote],
+    granular: bool,
+) -> Vote:
     most = max(grouped(cast, lambda v: (v.action_type, v.polarity)).values(), key=len)
     settled = len(most) > 1
     reason = "REDUNDANT_REF_UNCERTAIN" if granular else "POLARITY_UNCERTAIN"
@@ -308,7 +317,10 @@ def _decision(cast: Sequence[Vote], granular: bool) -> Vote:
     return cast[0].model_copy(update=flag)
 
 
-def applied(candidates: Sequence[Candidate], decisions: Mapping[str, Vote]) -> list[Candidate]:
+def applied(
+    candidates: Sequence[Candidate],
+    decisions: Mapping[str, Vote],
+) -> list[Candidate]:
     """The candidates after the decisions: DROP removes, FLIP sets the polarity, the order stays."""
     final = []
     for candidate in candidates:
@@ -384,7 +396,10 @@ def shape(text: str) -> dict[str, Any]:
     }
 
 
-def retrieved(episodes: Sequence[Episode], text: str) -> list[Episode]:
+def retrieved(
+    episodes: Sequence[Episode],
+    text: str,
+) -> list[Episode]:
     """The episodes of a text's language that share most of its structure.
 
     At most SHOWN, latest first.

@@ -197,7 +197,10 @@ def _polarities(candidates: Sequence[Candidate]) -> dict[str, list[str]]:
     return {term: [c.polarity for c in group] for term, group in by_term.items()}
 
 
-def _trace(stage: str, answer: Answer) -> dict[str, Any]:
+def _trace(
+    stage: str,
+    answer: Answer,
+) -> dict[str, Any]:
     """An entry of the trace."""
     entry = {
         "stage": "stage1" if stage in EXTRACTING else "review",

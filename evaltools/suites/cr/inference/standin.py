@@ -38,7 +38,10 @@ class StandIn(Client):
         return dumps({"model": STAND_IN, "choices": [choice]}).encode()
 
 
-def _holds(text: str, kind: str) -> bool:
+def _holds(
+    text: str,
+    kind: str,
+) -> bool:
     return any(word in text for word in WORDS[kind])
 
 
@@ -78,7 +81,10 @@ def _triplets(
     return triplets
 
 
-def _actions(stage: str, data: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _actions(
+    stage: str,
+    data: Mapping[str, Any],
+) -> list[dict[str, Any]]:
     """Of candidates that disagree those are dropped that overlook a negation."""
     flagged = {name for conflict in data["conflict_flags"] for name in conflict["tuple_ids"]}
     actions = []
