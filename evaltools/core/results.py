@@ -24,6 +24,10 @@ from .suite import Source, Suite
 METRICS = "metrics.json"
 UNITS = "units.parquet"
 
+NO_MANIFEST = (
+    "is gone or cannot be read, and nothing vouches for the result beside it: make the result again"
+)
+
 SPOILT = "is not as it was written, or not vouched for: make the result again"
 
 CURRENT: dict[str, Any] = {
@@ -42,10 +46,14 @@ def result_hash(folder: Path) -> str:
 def run_folders(folder: Path) -> list[Path]:
     """The folders of the runs whose results a folder stands for: itself, or those of a study's condition; else none.
 
-    InputError where one that the manifest names holds no result.
+    InputError where one that the manifest names holds no result, and for a result without a manifest that can be read.
     """
     manifest = read_manifest(folder)
     if manifest is None:
+        file = folder / METRICS  # of another tool it says nothing of a policy
+        is_ours = file.is_file() and b'"eval_policy_hash"' in file.read_bytes()
+        if is_ours or (folder / UNITS).is_file():
+            raise Problems().fatal("no-manifest", NO_MANIFEST, file=folder / NAME)
         return []
     folders = [folder / place for place in manifest.folders]
     for run in folders:

@@ -156,3 +156,6 @@ def test_what_is_no_result(here: Path) -> None:
     (RESULT / "units.parquet").unlink()
     with pytest.raises(et.InputError, match=r"units\.parquet: is not as it was written"):
         et.load(RESULT)
+    (RESULT / "manifest.json").unlink()
+    with pytest.raises(et.InputError, match="nothing vouches for the result beside it"):
+        et.study([RESULT])

@@ -14,11 +14,11 @@ from click.exceptions import Exit
 from ...core.commands import PATH, suite_file_option
 from ...core.errors import GATE_NOT_MET, Problems, UsageError, echo
 from ...core.estimates import Row
-from ...core.files import nearest, refuse_input, write_text
+from ...core.files import first_names, nearest, refuse_input, write_text
 from ...core.json_files import read_model
-from ...core.manifest import NAME, Manifest
+from ...core.manifest import NAME, OF_DESKTOPS, Manifest
 from ...core.metric import metric_title
-from ...core.results import METRICS, SPOILT, UNITS, MetricsFile, run_folders, spoilt_files
+from ...core.results import METRICS, NO_MANIFEST, SPOILT, MetricsFile, run_folders, spoilt_files
 from ...report.evaluate import load
 from ...report.make_study import compare
 from ...report.study_sentences import verdict_text
@@ -89,7 +89,7 @@ def gate(
         raise UsageError("--margin is how much worse than a baseline: give --baseline RESULT")
     if junit is not None:
         refuse_input(junit, [path for path in (result, baseline) if path is not None])
-    content = read(result)
+    content = read(result, junit)
     bounds = [(">=", *bound) for bound in minima] + [("<=", *bound) for bound in maxima]
     rows = [_bound(result, content, use, *bound) for bound in bounds]
     if baseline is not None:
@@ -105,21 +105,23 @@ def gate(
     raise Exit(GATE_NOT_MET if any(row.met is False for row in rows) else 0)
 
 
-def read(path: Path) -> MetricsFile:
+def read(path: Path, junit: Path | None = None) -> MetricsFile:
     """The content of a metrics.json, or of that in a folder.
 
-    InputError where it is no such thing, or its manifest does not vouch for it; of one that stands alone it is said
-    that nothing does.
+    InputError where it is no such thing, or its manifest does not vouch for it; of one with nothing beside it but the
+    `junit` of an earlier call it is said that nothing does.
     """
     file = path / METRICS if path.is_dir() else path
     content = read_model(file, MetricsFile)
     problems = Problems()
     manifest = file.parent / NAME
+    alone = {file.name, *OF_DESKTOPS, *([junit.name] if junit else [])}
     if manifest.exists():
-        for name in spoilt_files(file.parent, read_model(manifest, Manifest)):
+        spoilt = spoilt_files(file.parent, read_model(manifest, Manifest))
+        for name in spoilt if file.name == METRICS else [file.name]:
             problems.error("spoilt-result", f"{name!r} {SPOILT}", file=manifest)
-    elif (file.parent / UNITS).exists():
-        text = "is gone, and nothing vouches for the result beside it: make the result again"
+    elif beside := sorted({path.name for path in file.parent.glob("[!.]*")} - alone):
+        text = f"{NO_MANIFEST}, or move {file.name} away from {first_names(beside)}"
         problems.error("no-manifest", text, file=manifest)
     else:
         echo(f"note: {file} stands alone and is taken at its word", err=True)
@@ -129,7 +131,8 @@ def read(path: Path) -> MetricsFile:
 
 def _folders(path: Path) -> list[Path]:
     """The results folders of a result's runs; the result itself where nothing says that there are any."""
-    return run_folders(path.parent if path.is_file() else path) or [path]
+    folder = path.parent if path.is_file() else path
+    return run_folders(folder) if (folder / NAME).exists() else [path]
 
 
 def _bound(

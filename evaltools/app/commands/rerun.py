@@ -83,6 +83,10 @@ def rerun(
         for before, after in zip(member.inputs, run.manifest.inputs):
             if before.sha256 != after.sha256:
                 differences.append(f"input {before.path} of {member.run} has another content")
+    policy = runs[0].manifest.policy
+    for name in ("metrics", "code"):
+        if recorded.policy.get(name) != policy.get(name):
+            differences.append(f"{name} of {recorded.run}: the file has another content")
     for name in {**then, **now}:
         if not _is_same(then.get(name), now.get(name)):
             differences.append(f"{name}: {now.get(name)}, was {then.get(name)}")
