@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import click
 
-from ...core.errors import UsageError, echo
+from ...core.errors import echo
 from ...core.files import asset_dir, require_writable, write_text
 
-# nothing is fetched from the network
-OFFLINE = [
+# nothing is fetched from the network, and root, as in a container, may start it
+SETTINGS = [
+    "--allow-root",
     "--LabApp.news_url=None",
     "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
 ]
@@ -33,16 +33,12 @@ def lab(options: tuple[str, ...]) -> None:
     Options of JupyterLab are passed on to it, as --port 8889, --no-browser or, in a container whose port is
     published, --ip=0.0.0.0
     """
-    if find_spec("jupyterlab") is None:
-        raise UsageError("JupyterLab is not installed: pip install jupyterlab")
     folder = Path("evaltools-lab")
     require_writable(folder)
     for path in asset_dir("notebooks").glob("*.ipynb"):
         if not (folder / path.name).exists():
             write_text(folder / path.name, path.read_text(encoding="utf-8"))
     echo(f"notebooks in {folder}")
-    is_root = hasattr(os, "geteuid") and os.geteuid() == 0
-    as_root = ["--allow-root"] if is_root else []  # JupyterLab refuses to start without it
-    arguments = [sys.executable, "-m", "jupyterlab", str(folder), *as_root, *OFFLINE, *options]
+    arguments = [sys.executable, "-m", "jupyterlab", str(folder), *SETTINGS, *options]
     # neither the server nor a kernel is a module of the working directory
     os.execve(arguments[0], arguments, {**os.environ, "PYTHONSAFEPATH": "1"})
