@@ -67,7 +67,7 @@ class Batch:
     def workers(self) -> Workers:
         """Where the work is done."""
         label = "" if self.options["quiet"] else "scoring"
-        return Workers(self.options["jobs"], self.options.get("scheduler"), label)
+        return Workers(self.options["jobs"], self.options["scheduler"], label)
 
     @property
     def status(self) -> int:
@@ -307,7 +307,7 @@ def _runs_at(
         return
     problems = Problems(batch.options["on_error"])  # noted again when a run is scored
     options = make_options(suite, batch.suite_options)
-    for located_as in [name] if name else run_names(suite, path, problems):
+    for located_as in run_names(suite, path, problems) if name is None else [name]:
         source = locate(
             suite,
             path,

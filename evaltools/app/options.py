@@ -17,17 +17,20 @@ from ..core.commands import (
     PATH,
     Decorator,
     Number,
+    WholeNumber,
     lang_option,
     n_resamples_option,
+    number,
     on_error_option,
     out_option,
     quiet_option,
     suite_file_option,
     together,
     verbose_option,
+    whole_number,
 )
 from ..core.errors import UsageError, echo
-from ..core.files import find_runs, resolve
+from ..core.files import find_runs, resolve, safe_name
 from ..core.language import LANGUAGES, PACKAGE
 from ..core.plugins import get_suite, load_suite_file
 from ..core.results import run_folders
@@ -60,7 +63,7 @@ resampling_options = together(
     ),
     click.option(
         "--seed",
-        type=click.IntRange(0),
+        type=WholeNumber(0),
         default=0,
         help="Seed of the resampling.",
     ),
@@ -80,7 +83,7 @@ def jobs_option(
         "-j",
         "--jobs",
         *name,
-        type=click.IntRange(1),
+        type=WholeNumber(1),
         default=default,
         help="Processes at once.",
         **attributes,
@@ -103,6 +106,8 @@ batch_options = together(
     jobs_option(),
     click.option(
         "--name",
+        type=safe_name,
+        metavar="NAME",
         help="Name of the run instead of its folder's or file's (one run only).",
     ),
     resampling_options,
@@ -154,7 +159,7 @@ def _named_number(text: str) -> tuple[str, float]:
     name, _, value = text.rpartition("=")
     if not name:
         raise click.BadParameter(f"{text!r}: expected NAME=X with a finite number X")
-    return name.strip(), Number().convert(value, None, None)
+    return name.strip(), number(value)
 
 
 def named_numbers(
@@ -218,7 +223,7 @@ def _suite_option(name: str, field: FieldInfo) -> click.Option:
     flag = f"--{name.replace('_', '-')}"
     if kind is bool:
         flag += f"/--no-{flag[2:]}"
-    click_types = {bool: None, Path: PATH}
+    click_types = {bool: None, Path: PATH, int: whole_number, float: number}
     choices = click.Choice(get_args(kind)) if get_origin(kind) is Literal else kind
     return click.Option(
         [flag],
@@ -283,11 +288,10 @@ class RunsCommand(click.Command):
         parser = self.make_parser(ctx)
         parser.ignore_unknown_options = True  # those of the suite are not known yet
         values, _, _ = parser.parse_args(list(args))
-        of_file = load_suite_file(Path(values["suite_file"])) if values.get("suite_file") else None
-        if values.get("suite"):
-            return get_suite(values["suite"])
-        if of_file is not None:
-            return of_file
+        file = values.get("suite_file")
+        suite = values.get("suite", load_suite_file(Path(file)) if file else None)
+        if suite is not None:
+            return get_suite(suite)
         for text in args:  # what an option is given is seldom a run
             with suppress(UsageError, OSError, ValueError):
                 return suite_of_run(find_runs(text)[0])

@@ -5,8 +5,8 @@ The commands of a group are loaded when they are asked for.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -33,14 +33,33 @@ class NameablePath(click.Path):
 PATH = NameablePath(path_type=Path)
 
 
+def number(text: Any, kind: Callable[[Any], Any] = float) -> Any:
+    """A finite number in plain digits: Python itself takes 1_000, and the digits of any script."""
+    with suppress(ValueError):
+        value = kind(text)
+        if abs(value) < float("inf") and str(text).isascii() and "_" not in str(text):
+            return value
+    word = "whole" if kind is int else "finite"
+    raise click.BadParameter(f"{str(text)[:80]!r} is no {word} number in plain digits")
+
+
+def whole_number(text: Any) -> Any:
+    """A whole number in plain digits."""
+    return number(text, int)
+
+
 class Number(click.FloatRange):
-    """A finite number within limits, in plain digits."""
+    """A finite number within limits."""
 
     def convert(self, value: Any, *place: Any) -> Any:
-        number, text = super().convert(value, *place), str(value)
-        if not math.isfinite(number) or not text.isascii() or "_" in text:
-            self.fail(f"{text!r} is no finite number", *place)
-        return number
+        return super().convert(number(value), *place)
+
+
+class WholeNumber(click.IntRange):
+    """A whole number within limits."""
+
+    def convert(self, value: Any, *place: Any) -> Any:
+        return super().convert(whole_number(value), *place)
 
 
 # a run may also be example:NAME, a common prefix, or several joined by commas
@@ -101,7 +120,7 @@ lang_option = click.option(
 
 n_resamples_option = click.option(
     "--n-resamples",
-    type=click.IntRange(100, 10_000_000),
+    type=WholeNumber(100, 10_000_000),
     default=10_000,
     help="Bootstrap resamples.",
 )

@@ -76,9 +76,11 @@ def require_nameable(path: Any) -> None:
     evaltools.core.errors.UsageError: 'xxx...
     """
     text = str(path) if isinstance(path, str | Path) else "\0"
-    if CONTROL.search(text) or max(len(n.encode()) for n in re.split("[/,]", text)) > 255:
+    is_bad = CONTROL.search(text) or not text.strip()
+    if is_bad or max(len(name.encode()) for name in re.split("[/,]", text)) > 255:
         raise UsageError(
-            f"{str(path)[:80]!a}: a path must be text without control characters, its names up to 255 bytes long"
+            f"{str(path)[:80]!a}: a path must be text without control characters, not empty, its names up to "
+            "255 bytes long"
         )
 
 
@@ -283,8 +285,11 @@ def safe_name(name: str) -> str:
         raise UsageError(
             f"name: expected a text, got {name!r} (papermill -p reads 007 as a number, -r name 007 keeps it)"
         )
-    bad = re.search(r'[/\\:*?"<>|\x00-\x1f\ud800-\udfff]', name)
-    if not name or name.startswith(".") or bad or len(name.encode()) > LONGEST_NAME:
+    bad = re.search(
+        r'[/\\:*?"<>|\x00-\x1f\ud800-\udfff]|^\.|^(con|prn|aux|nul)(\.|$)', name.lower()
+    )
+    is_seen = "".join(filter(str.isprintable, name)).strip()
+    if bad or not is_seen or len(name.encode()) > LONGEST_NAME:
         raise UsageError(
             f"{name[:80]!r} cannot be the name of a run: it must be usable as a folder name, not hidden"
         )
@@ -334,4 +339,6 @@ def find_runs(run: str | Path) -> list[Path]:
                 f"{part}: no such run, and nothing named {beside} beside it, in {prefix.parent.absolute()}"
             )
         runs += found
+    if not runs:
+        raise UsageError(f"{str(run)!r} names no run")
     return sorted(runs, key=lambda run: natural(str(run)))

@@ -66,7 +66,7 @@ def get_suite(name: Any) -> Suite:
         return _installed_suite(entries[0])
     raise UsageError(
         f"no suite {name!r}; there are {', '.join(suite_names())}, and those of a "
-        "file: --suite-file FILE"
+        "file: --suite-file FILE, before the name"
     )
 
 

@@ -62,6 +62,8 @@ def locate(
     problems: Problems,
 ) -> Source:
     """The files of a run, with the options that it is scored by."""
+    if name is not None:
+        safe_name(name)
     source = suite.locate(resolve(run), name, options, problems)
     safe_name(source.name)
     return source if source.options else replace(source, options=options)

@@ -79,7 +79,7 @@ def study(
     ('memory_agent', ['plain_llm'])
     """
     inputs = as_inputs(runs)
-    out = resolve(out) if out else None
+    out = None if out is None else resolve(out)
     if name is not None and len(inputs) == 1:
         settings["name"] = name
     conditions = group(read_runs(inputs, suite, out=out, **settings))
@@ -163,14 +163,12 @@ def make_study(
     UsageError for a baseline that is none of the conditions, for runs scored under different policies, and for a
     primary metric or margin that cannot be tested.
     """
-    if not conditions:
-        raise UsageError("no runs given")
     first, *others = (run for of_seed in conditions.values() for run in of_seed.values())
     require_comparable(first, others)
     if margin is not None and not isinstance(margin, Mapping):
         raise UsageError(f"margin: expected {{metric: largest difference}}, got {margin!r}")
     named = list(conditions)
-    if baseline:
+    if baseline is not None:
         # conditions of a long table are named <condition>_<file>
         named = [c for c in conditions if c == baseline] or [
             c for c in conditions if c.startswith(f"{baseline}_")
@@ -184,7 +182,7 @@ def make_study(
         primary,
         margin or {},
     )
-    result = replace(result, name=safe_name(name or default_name(result)))
+    result = replace(result, name=safe_name(default_name(result) if name is None else name))
     if primary is not None:
         result.directed(primary)
     _ = result.frame  # what cannot be compared is said here
@@ -277,6 +275,8 @@ def group(runs: Iterable[Run]) -> Conditions:
     seed.
     """
     runs = list(runs)
+    if not runs:
+        raise UsageError("no runs given")
     named = [(run.name, "", "", run) for run in runs]
     if all(RUN_NAME.match(run.name) for run in runs):
         named = [(*condition_of(run.name), run) for run in runs]

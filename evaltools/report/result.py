@@ -54,7 +54,7 @@ class Result:
         if name:
             raise UsageError(f"no metric {name!r} in {self.suite.name}; {nearest(name, names)}")
         raise UsageError(
-            f"no metric is named, and no headline metric of {self.suite.name} can be measured here; there are "
+            f"no metric is named, or no headline metric of {self.suite.name} can be measured here; there are "
             f"{first_names(name for name in names if name not in self.blocked)}"
         )
 

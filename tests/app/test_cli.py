@@ -148,11 +148,7 @@ def test_check_lists_problems_and_writes_nothing(here: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (["score"], 2, "Usage"),
-        (["scroe"], 2, "No such command 'scroe'"),
-        (["score", "cr"], 2, "Missing argument"),
         (["score", "nosuch", "x"], 2, "no suite 'nosuch'; there are cr, memfin, summary, table"),
-        (["score", "cr", "x", "--protocol", "cr_v3"], 2, "is not one of"),
         (["score", "cr", "x", "--n-resamples", "10"], 2, "not in the range"),
         (["score", "cr", "example:cr/nosuch"], 2, "error: no example 'cr/nosuch'"),
         (["report", "seeds", "example:summary"], 2, "does not say by its name which suite"),
@@ -163,11 +159,15 @@ def test_check_lists_problems_and_writes_nothing(here: Path) -> None:
             "expected one dialog_trace*.jsonl in this folder, found none",
         ),
         (["compare", "absent", SEEDS[0]], 2, "absent: no such run"),
+        (["compare", "", ""], 2, "not empty"),
+        (["report", "seeds", ","], 2, "',' names no run"),
+        (["compare", SEEDS[0], ","], 2, "',' names no run"),
+        (["compare", *SEEDS[:2], "--suite", ""], 2, "no suite ''"),
+        (["rank", *SEEDS, "--metric", ""], 2, "no metric is named"),
+        (["plan", *SEEDS, "--metric", "n", "--difference", "0_5"], 2, "'0_5' is no finite number"),
+        (["gallery", ""], 2, "not empty"),
         (["gallery"], 2, "outputs: no such folder"),
-        (["gate", "absent", "--min", "n=1"], 3, "absent: no such file"),
         (["score", "cr", "absent", "gone"], 3, "error: absent: no such file [missing-file]"),
-        (["check", "cr", "absent"], 3, "no such file"),
-        (["rerun", "absent"], 3, "absent: no such file"),
     ],
 )
 def test_wrong_usage_and_bad_input_write_nothing(

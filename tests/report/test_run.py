@@ -102,6 +102,12 @@ def test_a_run_beside_itself_has_two_names(run: et.Run) -> None:
 def test_runs_that_cannot_be_put_together(run: et.Run) -> None:
     with pytest.raises(et.UsageError, match="no runs given"):
         et.study([])
+    with pytest.raises(et.UsageError, match="names no run"):
+        et.study([""])
+    with pytest.raises(et.UsageError, match="no runs given"):
+        et.compare(run, [[]])
+    with pytest.raises(et.UsageError, match="no condition ''"):
+        et.study([run], baseline="")
     with pytest.raises(et.UsageError, match=r"is a run of memfin, .* of cr"):
         et.study([run, EXAMPLES["memfin"]], resampling=FAST)
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from glob import escape
 from pathlib import Path
 
 import click
 
-from ...core.commands import PATH
+from ...core.commands import PATH, number
 from ...core.errors import Problems, echo, paragraph
-from ...core.files import YOURS, refuse_input, write_csv
+from ...core.files import refuse_input, write_csv
 from ...core.records import File
 from ...report.text import visible
 from ...stats.calibration import calibrate as calibration_of
@@ -34,10 +32,9 @@ SHOWN = {
 
 def _scale(text: str) -> tuple[float, float]:
     """(low, high) of "1-5"."""
-    low, _, high = text.partition("-")
-    with suppress(ValueError):
-        if float(low) < float(high):
-            return float(low), float(high)
+    low, high = map(number, text.partition("-")[::2])
+    if low < high:
+        return low, high
     raise click.BadParameter(f"expected LOW-HIGH, such as 1-5, got {text!r}")
 
 
@@ -81,12 +78,7 @@ def calibrate(
     labelled = read_labels(of_labels, scored, scale)
     problems.raise_if_failed()
     if labelled.empty:
-        path = of_labels.path
-        kept = ", ".join(
-            file.name for file in sorted(path.parent.glob(f"{escape(path.name)}{YOURS}*"))
-        )
-        hint = f"; what a person changed stands in {kept}" if kept else ""
-        raise of_labels.fatal("no-labels", f"no label in this file{hint}")
+        raise of_labels.fatal("no-labels", "no label in this file")
     result = calibration_of(scored, labelled, confidence)
     write_csv(out, result.frame)
     show_frame(result.frame[list(SHOWN)].rename(columns=SHOWN))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,15 @@ from ...core.commands import (
     PATH,
     RUN,
     LazyGroup,
+    Number,
     lang_option,
+    number,
     out_option,
     quiet_option,
     runs_argument,
     suite_file_option,
     verbose_option,
+    whole_number,
 )
 from ...core.errors import UsageError, echo, paragraph
 from ...core.files import EXAMPLES, find_runs, refuse_input, write_csv
@@ -55,9 +57,7 @@ csv_option = click.option(
 
 def _whole_numbers(text: str) -> list[int]:
     """The whole numbers of "1,3,5"."""
-    with suppress(ValueError):
-        return list(dict.fromkeys(map(int, text.split(","))))
-    raise click.BadParameter(f"{text[:80]!r}: expected whole numbers, joined by commas")
+    return list(dict.fromkeys(map(whole_number, text.split(","))))
 
 
 def _require_target(csv_file: Path | None, *runs: str) -> None:
@@ -152,13 +152,13 @@ def rank(
 @click.option(
     "--difference",
     required=True,
-    type=float,
+    type=number,
     metavar="X",
     help="The difference, in the metric's own unit.",
 )
 @click.option(
     "--power",
-    type=float,
+    type=Number(0, 1, min_open=True, max_open=True),
     default=0.8,
     help="Probability of finding it, 0 to 1.",
 )
@@ -206,12 +206,10 @@ def plan(
         paragraph("1 seed: for these two runs only; more seeds speak for the two systems.")
     lacking = planned.loc[planned["samples"].isna(), "seeds"].astype(str).unique()
     if len(lacking):
-        of_seed = pilot.conditions.values()
-        few = min(map(len, of_seed)) // (1 if pilot.candidates else 2) < 2
-        why = "the differences between seeds keep the power below what is asked"
-        if few:
-            why = "the pilot has one seed a side, which does not tell how far seeds differ"
-        paragraph(f"No number of samples is known for {', '.join(lacking)} seeds: {why}.")
+        paragraph(
+            f"No number of samples is known for {', '.join(lacking)} seeds: the pilot has one seed a side, or its seeds "
+            "differ so far that the power stays below what is asked."
+        )
     if not pilot.candidates:
         paragraph(
             "One condition only: another one is assumed to differ from it as its own seeds do from each other."
