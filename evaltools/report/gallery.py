@@ -8,19 +8,17 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from ..core.check import worst_first
 from ..core.errors import InputError, UsageError
 from ..core.files import require_writable, write_text
 from ..core.json_files import read_model
 from ..core.language import language, say, speaking
 from ..core.manifest import NAME, Manifest
 from ..core.results import METRICS, MetricsFile, spoilt_files
-from .page import page
+from .page import SCRIPTS, page
 from .tables import VERDICTS, shown_texts
-from .text import ENDS, anchor, axis_over, clipped
+from .text import clipped
 
 STYLES = ("report/page.css", "report/fragments.css", "gallery/gallery.css")
-SCRIPTS = ("report/page.js", "gallery/gallery.js")
 
 # stands in a page that this package made
 OURS = b'<meta name="generator" content="evaltools gallery">'
@@ -90,22 +88,21 @@ def _card(
 ) -> Card:
     """What the page shows of one results folder; raises whatever is wrong with its files.
 
-    `lead`: the row of metrics.json of the metric that leads, with its texts as `cells`; empty where a check blocks all.
-    `verdict`, `trust`: (words, colour). `notes`: sentences.
+    `lead`: the texts of the metric that leads; empty where a check blocks all. `verdict`, `trust`: (words, colour).
     """
     manifest = read_model(folder / NAME, Manifest)
     stored = read_model(folder / METRICS, MetricsFile)
     usable = {row.name: row for row in stored.metrics if row.name not in stored.blocked}
     name = next((n for n in (manifest.leading, *manifest.headline) if n in usable), "")
-    lead: dict[str, Any] = {}
+    lead: dict[str, str] = {}
     if name:
-        lead = {**usable[name].model_dump(), "metric": name}
         with speaking(language(), manifest.suite):
-            lead["cells"] = shown_texts(lead)
+            lead = shown_texts({**usable[name].model_dump(), "metric": name})
     # of a condition that of its comparison, else the worst of its suite: fail, look, pass
     verdict = manifest.verdict or min((row.verdict for row in stored.verdicts), default="")
-    notes = _notes(folder, manifest, stored)
-    levels = [level for level, _ in notes]
+    levels = [str(check.level) for check in stored.checks or ()]
+    levels += ["warning"] * len(manifest.problems) + ["incomplete"] * manifest.incomplete
+    levels += ["spoilt"] * any(spoilt_files(folder, manifest))
     worst = min(levels, key=list(LEVELS).index, default="info")
     words, colour = LEVELS[worst]
     study = manifest.report or folder.name
@@ -118,30 +115,9 @@ def _card(
         "lead": lead,
         "verdict": (say(verdict), VERDICTS.get(verdict, "info")),
         "trust": (say(words, n=levels.count(worst)), colour),
-        "notes": [clipped(sentence, SENTENCE_LENGTH) for _, sentence in notes],
         "report": _address(out, report) if is_inside and report.is_file() else "",
         "files": f"{_address(out, folder)}/",
-        "id": anchor("run", folder.name),
-        "children": [],
     }
-
-
-def _notes(
-    folder: Path,
-    manifest: Manifest,
-    stored: MetricsFile,
-) -> list[tuple[str, str]]:
-    """(level, sentence) of each thing to know before a result is believed; the worst first."""
-    notes = []
-    for name in spoilt_files(folder, manifest):
-        notes.append(("spoilt", say("{file} is not as it was written", file=clipped(name))))
-    if manifest.incomplete:
-        notes.append(("incomplete", say("incomplete")))
-    for check in worst_first(stored.checks or ()):
-        notes.append((check.level, check.message))
-    for problem in manifest.problems:
-        notes.append(("warning", f"{problem.count} × {problem.code}"))
-    return notes
 
 
 def _address(
@@ -155,34 +131,20 @@ def render(
     cards: list[Card],
     incomplete: list[tuple[str, str]],
 ) -> str:
-    """The page: the results by suite, the newest first; runs stand below the first condition that has them.
-
-    A metric of a suite has one axis.
-    """
+    """The page: the results by suite, the newest first; a run of a condition only where it has a page of its own."""
+    members = {name for card in cards for name in card["manifest"].runs}
     suites: dict[str, list[Card]] = {}
     for card in sorted(cards, key=lambda card: card["manifest"].started, reverse=True):
-        suites.setdefault(card["manifest"].suite, []).append(card)
+        if card["report"] or card["name"] not in members:
+            suites.setdefault(card["manifest"].suite, []).append(card)
     sections = []
-    for suite, members in suites.items():
-        numbers: dict[str, list[Any]] = {}
-        rows = [card["lead"] for card in members if card["lead"]]
-        for row in rows:
-            numbers.setdefault(row["metric"], []).extend(row[end] for end in ENDS)
-        for row in rows:
-            row["axis"] = axis_over(numbers[row["metric"]])
-        below = {card["name"]: card for card in members if card["manifest"].kind == "run"}
-        conditions = [card for card in members if card["manifest"].kind == "aggregate"]
-        for card in conditions:
-            names = card["manifest"].runs
-            card["children"] = [below.pop(name) for name in names if name in below]
+    for suite, shown in suites.items():
         with speaking(language(), suite):
-            title = say(members[0]["manifest"].suite_title or suite)
-        sections.append((title, [*conditions, *below.values()]))
+            sections.append((say(shown[0]["manifest"].suite_title or suite), shown))
     return page(
         "gallery/gallery.html.j2",
         STYLES,
         SCRIPTS,
         sections=sorted(sections, key=itemgetter(0)),
-        n_results=len(cards),
         incomplete=incomplete,
     )

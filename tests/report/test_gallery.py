@@ -68,23 +68,25 @@ def test_a_run_leads_with_a_metric_as_metrics_json_has_it(out: Path) -> None:
     stored = read_json(out / "results" / found["name"] / "metrics.json")["metrics"]
     lead = found["lead"]
     assert lead["metric"] == stored[0]["name"] == "tuple_f1_s1_refpol"
-    assert lead["cells"]["value"] == f"{stored[0]['value']:.3f}"
-    assert lead["cells"]["title"] == "Tuple F1 before review (ref-pol)\u00a0↑"
+    assert lead["value"] == f"{stored[0]['value']:.3f}"
+    assert lead["title"] == "Tuple F1 before review (ref-pol)\u00a0↑"
     assert found["trust"] == ("no caution", "good")
     assert found["files"] == f"results/{found['name']}/"
 
 
-def test_an_aggregate_has_the_verdict_of_its_comparison_and_its_runs_below(out: Path) -> None:
+def test_an_aggregate_has_the_verdict_of_its_comparison_and_stands_for_its_runs(out: Path) -> None:
     found = card(out, "with_memory_aggregated")
     assert found["title"] == "with_memory" and found["verdict"] == ("better", "good")
     assert found["trust"] == ("incomplete", "error")
     assert card(out, "no_memory_aggregated")["verdict"] == ("baseline", "info")
     page = build(out).read_text(encoding="utf-8")
     assert page.index(">Conflict Review<") < page.index(">Summaries<")
-    for name in ("no_memory", "with_memory"):
-        parent = f'data-parent="run-{name}_aggregated"'
-        below = re.findall(f'data-name="([^"]*)" {parent}', page)
-        assert below == [f"{name}__seed{s}_proposed" for s in (1, 2, 3)]
+    assert set(re.findall('data-name="([^"]*)"', page)) == {
+        "no_memory_aggregated",
+        "with_memory_aggregated",
+        "with_memory__seed1_proposed",
+        "cases",
+    }
 
 
 def test_a_study_of_names_that_begin_as_formulas_has_its_verdicts(tmp_path: Path) -> None:
@@ -172,7 +174,7 @@ def test_hostile_names_are_links_that_lead_to_their_files(out: Path, tmp_path: P
     copies(out, "with_memory__seed1_proposed", HOSTILE_NAMES)
     hostile(out)
     cards, _ = collect(out)
-    assert len({card["id"] for card in cards}) == 9 + 2 * len(HOSTILE_NAMES) + len(HOSTILE)
+    assert len(cards) == 9 + 2 * len(HOSTILE_NAMES) + len(HOSTILE)
     for href in [each["files"] for each in cards]:
         assert re.fullmatch(r"[\w.~/%-]+", href) and (out / unquote(href)).is_dir()
     first = build(out).read_bytes()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,14 +26,16 @@ from .gallery_results import (
 
 pytestmark = pytest.mark.browser
 
-ROWS = ".g-row:visible"
+ROWS = "[data-name]:visible"
 
 
 @pytest.fixture(scope="module")
 def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Six runs, two aggregates, a summary run, one of which metrics are blocked, and a folder that is incomplete."""
+    """Many runs, two aggregates, a summary run, one of which metrics are blocked, and a folder that is incomplete."""
     out = tmp_path_factory.mktemp("gallery")
     conflict_review(out)
+    for number in range(10):  # from 12 rows on a table can be searched
+        result(out, f"run {number}", rows(REVIEW, 0.3, 9), "text_id", 9, suite="cr")
     summary(out)
     result(out, "blocked", rows(REVIEW, 0.3, 9), "text_id", 9, [FEW, OUTSIDE], suite="cr")
     report(out, "with_memory__seed1_proposed")
@@ -44,41 +47,31 @@ def names(page: Any) -> list[str]:
     return [row.get_attribute("data-name") for row in page.locator(ROWS).all()]
 
 
-def test_results_are_read_searched_and_unfolded(
-    open_page: Callable[..., Any], page_file: Path
-) -> None:
+def test_results_are_read_and_searched(open_page: Callable[..., Any], page_file: Path) -> None:
     assert page_file.stat().st_size < 250_000
     page = open_page(page_file)
     for width in (400, 1400):
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-    folded = {"blocked", "cases", "no_memory_aggregated", "with_memory_aggregated"}
-    assert set(names(page)) == folded
+    reported = {"with_memory__seed1_proposed", "no_memory_aggregated", "with_memory_aggregated"}
+    assert reported <= set(names(page)) and "no_memory__seed1_proposed" not in names(page)
     page.get_by_text("Not complete, and without a row above: 1").click()
     assert page.get_by_text("being written").is_visible()
-    row = page.locator("#run-blocked")
-    assert "cannot be measured" in row.inner_text() and not row.get_by_text("only 24").is_visible()
-    row.locator("summary").click()
-    assert row.get_by_text("only 24 units (case_id)").is_visible()
+    row = page.locator("[data-name=blocked]")
+    assert "cannot be measured" in row.inner_text()
     link = row.get_by_role("link", name="Files")
     assert link.get_attribute("href") == "results/blocked/"
-    page.get_by_role("button", name="Runs of with_memory").focus()
-    page.keyboard.press("Enter")
-    place = names(page).index("with_memory_aggregated")
-    below = {f"with_memory__seed{s}_proposed" for s in (1, 2, 3)}
-    assert set(names(page)[place + 1 : place + 4]) == below
     link = page.get_by_role("link", name="with_memory__seed1_proposed")
     href = "reports/with_memory__seed1_proposed/metric_report.html"
     assert link.get_attribute("href") == href
-    search = page.get_by_role("searchbox")
-    search.fill("SEED2 review")
-    assert set(names(page)) == {f"{c}_memory__seed2_proposed" for c in ("no", "with")}
-    search.fill("no predicted ref occurs")
-    assert names(page) == ["blocked"]
-    search.fill("nothing has this")
-    assert names(page) == [] and page.get_by_text("0 of 10 results").is_visible()
+    n_rows = len(names(page))
+    search = page.get_by_role("searchbox").first
+    search.fill("SEED1 review")
+    assert (
+        page.get_by_text(re.compile(r"1 of 1\d")).first.is_visible() and len(names(page)) < n_rows
+    )
     page.emulate_media(media="print")
-    assert len(names(page)) == 10, "printed, nothing is lost"
+    assert len(names(page)) == n_rows, "printed, nothing is lost"
 
 
 def test_the_gallery_speaks_korean_and_axe_finds_nothing(
@@ -89,7 +82,6 @@ def test_the_gallery_speaks_korean_and_axe_finds_nothing(
         file = build(tmp_path)
     page = open_page(file)
     assert page.locator("h1").inner_text() == "결과"
-    page.locator("summary").first.click()
     assert findings(page) == []
 
 
