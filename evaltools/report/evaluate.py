@@ -17,7 +17,6 @@ from ..core.records import settings_of
 from ..core.results import (
     UNITS,
     is_current,
-    read_manifest,
     read_result,
     write_result,
 )
@@ -127,27 +126,6 @@ def _write(run: Run, folder: Path) -> Run:
         folder, run.manifest, run.signature, run.frame, run.checks, run.verdicts
     )
     return replace(run, manifest=manifest)
-
-
-def save(
-    run: Run,
-    out: Path,
-) -> Run:
-    """Write results/<run>/ of a run that was made before, where it does not stand there; one over some units nowhere.
-
-    UsageError where the result of another input is in its place.
-    """
-    folder = out / "results" / run.name
-    stored = read_manifest(folder)
-    if run.query:
-        return run
-    if stored is None or stored.files != run.manifest.files:
-        contents = [entry.sha256 for entry in run.manifest.inputs]
-        if stored is not None and [entry.sha256 for entry in stored.inputs] != contents:
-            raise UsageError(f"{folder} holds the result of something else")
-        with whole_folder(folder) as aside:
-            run = _write(run, aside)
-    return replace(run, folder=folder)
 
 
 def load(

@@ -39,7 +39,7 @@ from ..core.results import read_manifest, run_folders, suite_of_manifest, write_
 from ..core.scoring import run_names
 from ..core.suite import Suite
 from ..stats.compare import CONTRACT
-from .evaluate import evaluate, load, save
+from .evaluate import evaluate, load
 from .result import Result, require_comparable
 from .run import Run
 from .study import Conditions, Study
@@ -67,7 +67,7 @@ def study(
     margin: metric -> the largest difference that does not matter, in the metric's own unit; equivalence
         within it is tested.
     name: of the study. suite: default is what the inputs look like.
-    out: the folder under which results/<run>/ and results/<condition>_aggregated/ are written.
+    out: the folder under which results/<condition>_aggregated/ are written, and results/<run>/ of what is scored.
     settings: query, n_resamples, confidence, ci, seed, resampling, metrics, on_error, workers, fresh and
         the options of the suite, as in `evaluate`.
 
@@ -231,11 +231,10 @@ def read_runs(
     An input may hold several runs, where `name` picks none of them. Without `suite` it is the one that an input looks
     like; UsageError where that is none or several.
     """
-    query, out = settings.get("query"), settings.get("out")
+    query = settings.get("query")
     for entry in inputs:
         if isinstance(entry, Run):
-            run = entry.where(query) if query else entry
-            yield run if out is None else save(run, out)
+            yield entry.where(query) if query else entry
         elif is_path(entry) and (folders := run_folders(resolve(entry))):
             yield from (load(folder, query, suite) for folder in folders)
         else:
