@@ -45,10 +45,10 @@ def read(source: Source) -> Records:
         count: int,
         case: Case,
     ) -> Rows:
-        scores: list[Score] = []
+        scores = []
         for measured in case.metrics or ():
             score, threshold, success = measured.score, measured.threshold, measured.success
-            is_higher, error = None, measured.error or None
+            is_higher, error = None, measured.error
             if score is not None and threshold is not None and score != threshold:
                 is_higher = None if success is None else (score > threshold) == success
             scores += [

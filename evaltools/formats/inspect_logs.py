@@ -36,7 +36,7 @@ WORDS = {
     "false": 0.0,
 }
 
-REDUCERS: dict[str, Callable[[Sequence[float]], float]] = {
+REDUCERS: dict[str, Callable[..., float]] = {
     "max": max,
     "median": median,
     "mode": mode,
@@ -71,7 +71,7 @@ class LogSample(Row):
 
     id: int | str
     epoch: int = 1
-    input: Any = None
+    input: str | list[Any] = ""
     target: Any = None
     output: Any = Field(None, validation_alias=AliasPath("output", "completion"))
     metadata: dict[str, Any] | None = None
@@ -79,13 +79,12 @@ class LogSample(Row):
     scores: dict[str, ScorerResult] | None = None
 
     @property
-    def text(self) -> str | None:
+    def text(self) -> str:
         """The input: a text, or what the user says in a list of messages."""
         if isinstance(self.input, str):
-            return self.input or None
-        messages = self.input if isinstance(self.input, list) else []
-        said = [at(m, "content", kind=str) for m in messages if at(m, "role") == "user"]
-        return "\n".join(filter(None, said)) or None
+            return self.input
+        said = [at(m, "content", kind=str) for m in self.input if at(m, "role") == "user"]
+        return "\n".join(filter(None, said))
 
 
 def read(source: Source) -> Records:
@@ -191,8 +190,8 @@ def _reduced(
     source: Source,
 ) -> Records:
     """One row a metric on a sample, the values of its epochs reduced to one."""
-    first: dict[tuple[str, str], dict[str, Any]] = {}
-    epochs: dict[tuple[str, str], list[float]] = defaultdict(list)
+    first: dict[Any, dict[str, Any]] = {}
+    epochs: dict[Any, list[float]] = defaultdict(list)
     for _, row in rows:
         key = row["id"], row["metric"]
         first.setdefault(key, row)

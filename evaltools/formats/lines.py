@@ -69,8 +69,11 @@ def nikl(source: Source) -> Records:
             opinion(ref, term or "", polarity, (start, end) if term else None)
             for ref, (term, start, end), polarity in line.annotation
         ]
-        name = str(number if line.id is None else line.id)
-        yield {"id": name, "text": line.sentence_form, "tuples": tuples}
+        yield {
+            "id": str(number if line.id is None else line.id),
+            "text": line.sentence_form,
+            "tuples": tuples,
+        }
 
     return source.rows(read_jsonl(source, Nikl), sample)
 

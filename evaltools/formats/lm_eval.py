@@ -93,7 +93,7 @@ def read(source: Source) -> Records:
             str(line.doc_hash if is_own else line.doc_id),
             scores,
             {"output": answers, "target": line.target, **texts},
-            condition=results.model_name or None,
+            condition=results.model_name,
             text=question,
         )
 

@@ -13,8 +13,6 @@ from ..core.files import bytes_hash
 from ..core.records import short
 from .source import Records, Row, Rows, Score, Source, at, score_rows
 
-VERSION = 3
-
 # the failureReason of a call that gave nothing to judge
 ERROR = 2
 
@@ -52,9 +50,8 @@ class Outcome(Row):
     @property
     def column(self) -> Column:
         """The column of promptfoo's table in which the result stands."""
-        label = at(self.prompt, "label", kind=str) or at(self.prompt, "raw", kind=str)
-        provider = self.provider.label or self.provider.id
-        return provider, self.promptId, label or f"prompt {self.promptIdx}"
+        label = at(self.prompt, "label", kind=str) or f"prompt {self.promptIdx}"
+        return self.provider.label or self.provider.id, self.promptId, label
 
     @property
     def test(self) -> str:
@@ -75,16 +72,16 @@ def read(source: Source) -> Records:
     own pass rate counts it as no success.
     """
     version = at(source.document, "results", "version")
-    if version != VERSION:
-        message = f"expected results of promptfoo of version {VERSION}, got {short(version)}"
-        if isinstance(version, int) and version < VERSION:
+    if version != 3:
+        message = f"expected results of promptfoo of version 3, got {short(version)}"
+        if isinstance(version, int) and version < 3:
             message += ", which an older promptfoo wrote: with a newer one, "
             message += "promptfoo export eval ID -o results.json"
         raise source.fatal("wrong-version", message, field="results.version")
     outcomes = list(source.records(Outcome, "results.results"))
     conditions = _conditions(outcome.column for _, outcome in outcomes)
     tests = {(outcome.column, outcome.test) for _, outcome in outcomes}
-    repeats: Counter[tuple[Column, str]] = Counter()
+    repeats: Counter[Any] = Counter()
 
     def scored(
         _: int,

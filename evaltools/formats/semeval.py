@@ -11,8 +11,6 @@ from pydantic import AliasChoices, BaseModel, Field
 
 from .source import Records, Rows, Source, Unfit, opinion
 
-LEVELS = {"term": "aspectTerm", "category": "aspectCategory"}
-
 
 class Opinion(BaseModel):
     """The attributes of an element with an opinion; a term NULL, and no term, is implicit."""
@@ -33,7 +31,8 @@ def read14(
 
     The two are not linked.
     """
-    return _read(source, "sentences", LEVELS[level])
+    tag = "aspectTerm" if level == "term" else "aspectCategory"
+    return _read(source, "sentences", tag)
 
 
 def read16(source: Source) -> Records:

@@ -75,7 +75,7 @@ def score_rows(
     column is one (`further_columns`), in one row. Unfit for a value that should be a number and is none.
     """
     columns = further_columns(further)
-    of_sample = {name: value for name, value in sample.items() if value is not None}
+    of_sample = {name: value for name, value in sample.items() if value}
     for metric, value, is_higher, error in scores:
         row: dict[str, Any] = {"id": id_, "metric": metric}
         if isinstance(value, tuple):

@@ -7,12 +7,11 @@ import re
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import (
     AfterValidator,
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     ValidationInfo,
@@ -151,10 +150,9 @@ class Config(Section):
 
     @model_validator(mode="after")
     def _makes_sense(self) -> Config:
-        if len(set(self.conditions)) < len(self.conditions):
-            raise ValueError("conditions: one stands there twice")
-        if len(set(self.seeds)) < len(self.seeds):
-            raise ValueError("seeds: one stands there twice")
+        for name, values in (("conditions", self.conditions), ("seeds", self.seeds)):
+            if len({*values}) < len(values):
+                raise ValueError(f"{name}: one stands there twice")
         if "m1" in self.conditions and self.memory.file is None:
             raise ValueError("memory.file: m1 shows episodes of a file; an m2 run writes one")
         if "__" in self.run_id:
@@ -189,14 +187,10 @@ def read_config(path: Path) -> Config:
     return config
 
 
-def _as_text(number: Any) -> Any:
-    return str(number) if isinstance(number, int) else number
-
-
 class Text(Row):
     """A sample: a line of format jsonl, a row of csv, a sample of any other format; written as a line of a gold file."""
 
-    id: Annotated[str, BeforeValidator(_as_text)] = Field(serialization_alias="uid")
+    id: str = Field(strict=False, coerce_numbers_to_str=True, serialization_alias="uid")
     text: str = Field(serialization_alias="input_text")
     gold_tuples: list[TupleRow] | None = None
     split: str | None = None
