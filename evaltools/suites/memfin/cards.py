@@ -15,9 +15,11 @@ from ...core.files import write_json, write_jsonl, write_text
 from ...core.language import listed, say
 from ...core.manifest import SCHEMA_VERSION
 from ...report.samples import Line, Place, Row, SampleView
+from ...report.study_sentences import whole_sentence
 from ...report.tables import text_table
 from ...report.text import markdown, markdown_table
 from ...report.trust import problems_of
+from ...stats.effects import MIN_UNITS
 from .measures import MEASURES, counters, eligibility, micro_and_macro
 from .score import TURN_EVAL
 
@@ -71,38 +73,42 @@ def card(turn: Turn) -> dict[str, Any]:
 
 
 def forbidden_words(turn: Turn) -> Iterator[tuple[Place, str]]:
-    """Where the forbidden words stand in a reply, each with its sentence; one that is denied is to be looked at (D50).
+    """Where the words of violations stand in a reply, each with its sentence; a denied one is to be looked at (D50).
 
-    >>> turn = {"reply": "您好。本产品不承诺保本！谢谢", "forbidden_hits": ["保本"]}
+    >>> turn = {"reply": "您好。本产品不承诺保本！谢谢", "forbidden_hits": ["保本"], "violations": []}
     >>> place, sentence = next(forbidden_words(turn))
     >>> place.mark, place.tooltip, sentence
     ('look', 'denied: 不承诺保本', '本产品不承诺保本')
     """
     reply = turn["reply"]
-    for word in turn["forbidden_hits"] or ():
+    for word, said in _phrases(turn).items():
         for found in re.finditer(re.escape(word), reply):
             start, end = found.span()
-            denial = DENIAL.search(reply[:start])
-            mark, tip = "bad", say("forbidden {what}", what=word)
+            mark, tip, denial = "bad", said, DENIAL.search(reply[:start])
             if denial:
                 mark, tip = "look", say("denied: {words}", words=denial[0] + word)
             sentence = ENDS.split(reply[:start])[-1] + word + ENDS.split(reply[end:])[0]
-            yield (
-                Place(
-                    "reply",
-                    start,
-                    end,
-                    mark,
-                    tooltip=tip,
-                ),
-                sentence.strip(),
-            )
+            yield Place("reply", start, end, mark, tooltip=tip), sentence.strip()
+
+
+def _phrases(turn: Turn) -> dict[str, str]:
+    """The words that are forbidden in a reply, or recorded as a violation -> what they are, each once."""
+    phrases = {word: say("forbidden {what}", what=word) for word in turn["forbidden_hits"]}
+    for violation in turn["violations"]:
+        if phrase := violation.get("phrase"):
+            phrases.setdefault(phrase, _violation(violation))
+    return phrases
+
+
+def _violation(violation: Mapping[str, str]) -> str:
+    text = "{type} “{phrase}” ({severity})" if violation.get("phrase") else "{type} ({severity})"
+    return say(text, **{name: say(value or "?") for name, value in violation.items()})
 
 
 def _rows(turn: Turn, forbidden: list[tuple[Place, str]]) -> Iterator[Row]:
     """What each measure that a turn takes part in required, and what the turn falls short of."""
     resolved = zip(turn["resolved_keys"], turn["key_hit_flags"])
-    keys = [(key["target_text"], is_hit) for key, is_hit in resolved if key["resolvable"]]
+    keys = [(_required_text(key), is_hit) for key, is_hit in resolved if key["resolvable"]]
     tags, missed_tags = (list(map(say, turn[n])) for n in ("risk_required_tags", "missed_tags"))
     found = {
         "M1": _counted([key for key, _ in keys], [key for key, is_hit in keys if not is_hit]),
@@ -119,12 +125,21 @@ def _rows(turn: Turn, forbidden: list[tuple[Place, str]]) -> Iterator[Row]:
     for of in MEASURES:
         if of.key in found and turn[of.eligible]:
             required, result, why = found[of.key]
-            mark = "bad" if why else "good"
+            is_wrong = of.key == "M4" and required != result
+            mark = "bad" if why or is_wrong else "good"
             cells = {
                 "required": [Line(required)],
                 "found": [Line(result, mark, listed(why, "; "))],
             }
             yield Row(f"{of.key} {say(of.title)}", cells, mark=mark)
+
+
+def _required_text(key: Mapping[str, str]) -> str:
+    """What a memory key asks for; a value such as 高 with the field of the profile that it is of."""
+    if key["resolver"] != "profile_field":
+        return key["target_text"]
+    field = key["key"].removeprefix("profile_gt.").removesuffix("_gt").replace("_", " ")
+    return f"{say(field)} {key['target_text']}"
 
 
 def _counted(required: Sequence[str], missed: Sequence[str]) -> tuple[str, str, list[str]]:
@@ -135,19 +150,33 @@ def _counted(required: Sequence[str], missed: Sequence[str]) -> tuple[str, str, 
 
 
 def _compliance_reasons(turn: Turn, forbidden: list[tuple[Place, str]]) -> list[str]:
-    """Why a label is wrong, or a violation severe: how much is denied, what is forbidden, and each violation."""
-    label, truth = turn["pred_compliance_label"], turn["gt_compliance_label"]
-    if label == truth and label != "severe_violation":
+    """Why a label is wrong, or a violation severe: how much is denied, and each sentence with what is wrong in it."""
+    label = turn["pred_compliance_label"]
+    if label == turn["gt_compliance_label"] and label != "severe_violation":
         return []
-    n_denied = [place.mark for place, _ in forbidden].count("look")
-    text = "denied: {n} of {of} forbidden words"
-    reasons = [say("truth {truth}", truth=say(truth))]
-    if n_denied:
-        reasons.append(say(text, n=n_denied, of=len(forbidden)))
-    reasons += [f"{place.tooltip}: “{sentence}”" for place, sentence in forbidden]
-    for violation in turn["violations"]:
-        reasons.append(f"{violation['type'] or '?'} ({say(violation['severity'] or '?')})")
+    of_sentence: dict[str, dict[str, None]] = {}
+    for place, sentence in forbidden:
+        of_sentence.setdefault(sentence, {})[place.tooltip] = None
+    reasons = [whole_sentence(listed(tips), f"“{text}”") for text, tips in of_sentence.items()]
+    reasons += [said for word, said in _phrases(turn).items() if word not in turn["reply"]]
+    reasons += map(_violation, (one for one in turn["violations"] if not one.get("phrase")))
+    if n_denied := [place.mark for place, _ in forbidden].count("look"):
+        text = "denied: {n} of {of} forbidden words"
+        reasons.insert(0, say(text, n=n_denied, of=len(forbidden)))
     return reasons
+
+
+def finding(run: Run) -> tuple[str, str] | None:
+    """How many replies are severe violations, and where that says nothing of other dialogues; None if not measured."""
+    name = "m4_severe_violation_rate"
+    severe = run[name]
+    if pd.isna(severe["value"]) or name in run.blocked:
+        return None
+    text = "{n:.0f} of {of:.0f} replies are judged severe violations"
+    lead = say(text, n=severe["numerator"], of=severe["denominator"])
+    n_dialogs = int(severe["n_units"])
+    text = "only {n} dialogues: nothing follows for others"
+    return lead, say(text, n=n_dialogs) if n_dialogs < MIN_UNITS else ""
 
 
 VIEW = SampleView(
@@ -157,7 +186,7 @@ VIEW = SampleView(
     id="turn",
     texts={"user_text": "user", "reply": "reply"},
     head="Measure",
-    columns={"required": "required", "found": "this turn"},
+    columns={"required": "required / label", "found": "this turn"},
     fields={"context": "memory"},
 )
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
+    AliasChoices,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -70,6 +71,7 @@ class Recall(_Record):
 class Violation(_Record):
     type: Text = ""
     severity: Text = ""
+    phrase: Text = Field("", validation_alias=AliasChoices("phrase", "match"))
 
 
 class Compliance(_Record):

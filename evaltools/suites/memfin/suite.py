@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 
 from ...core.suite import Suite
-from .cards import VIEW, checks, write_artifacts
+from .cards import VIEW, checks, finding, write_artifacts
 from .measures import METRICS, TABLES
 from .score import JSON, PATTERN, MemfinOptions, locate, score
 
@@ -30,6 +30,7 @@ SUITE = Suite(
     metrics=lambda options: METRICS,
     headline=lambda options, blocked: HEADLINE,
     checks=checks,
+    finding=finding,
     artifacts=write_artifacts,
     notebook="memfin.ipynb",
     together=True,

@@ -75,7 +75,7 @@ def test_failing_turns(plain: Run) -> None:
         ),
         "M4 Compliance": (
             "compliant",
-            "bad severe_violation truth compliant; "
+            "bad severe_violation "
             "forbidden 保本保收益: “放心，短债基金保本保收益，不会亏”; promise_return (high)",
         ),
         "M5 Explainability": (
@@ -95,19 +95,24 @@ def test_context_is_shown_from_its_end(tmp_path: Path) -> None:
 
 
 def test_a_denied_promise_is_told_from_a_promise(tmp_path: Path) -> None:
-    """D50: the sentence is the evidence, a denial is marked and counted; the label is the seed's."""
-    reply = "您好。债券基金不承诺保本保收益，请注意。这只却稳赚不赔！"
-    violations = [{"type": "tone", "severity": None}]
+    """D50: the sentence is the evidence, a denial is marked and counted; recorded violations have their words."""
+    reply = "您好。债券基金不承诺保本保收益，请注意。这只却稳赚不赔！现在买入。"
+    recorded = [("trading_advice", "low", "买入"), ("forbidden_phrase", "high", "卖出")]
+    violations: list[dict[str, Any]] = [{"type": "tone", "severity": None}]
+    violations += [{"type": t, "severity": s, "match": match} for t, s, match in recorded]
+    violations += violations[-1:]  # what stands twice is said once
     path = write(tmp_path, dialog("d", [turn(1, reply, violations=violations)]))
     run = evaluate("memfin", path, resampling=QUICK)
     assert run["m4_severe_violation_rate"]["value"] == 1
     (card,) = cards(run, "m4").to_dict("records")
     assert lines(card)["M4 Compliance"][1] == (
-        "bad severe_violation truth compliant; denied: 1 of 2 forbidden words; "
+        "bad severe_violation denied: 1 of 3 forbidden words; "
         "denied: 不承诺保本保收益: “债券基金不承诺保本保收益，请注意”; "
-        "forbidden 稳赚不赔: “这只却稳赚不赔”; tone (?)"
+        "forbidden 稳赚不赔: “这只却稳赚不赔”; trading_advice “买入” (low): “现在买入”; "
+        "forbidden_phrase “卖出” (high); tone (?)"
     )
     assert [(reply[start:end], kind) for _, start, end, kind, *_ in card["places"]] == [
         ("保本保收益", "look"),
         ("稳赚不赔", "bad"),
+        ("买入", "bad"),
     ]
