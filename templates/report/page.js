@@ -27,6 +27,8 @@
     },
   };
   all(".bar-tools, .et-look").forEach((tools) => { tools.hidden = false; });
+  // what a reader took out of the notebook is no place to look
+  all(".et-look a").forEach((link) => { link.hidden = !document.getElementById(decodeURIComponent(link.hash.slice(1))); });
   all("[data-do]").forEach((button) => button.addEventListener("click", () => actions[button.dataset.do](button)));
 
   if (matchMedia("(max-width: 70rem)").matches) all(".contents details").forEach((d) => { d.open = false; });

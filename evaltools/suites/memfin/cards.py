@@ -88,7 +88,14 @@ def forbidden_words(turn: Turn) -> Iterator[tuple[Place, str]]:
             if denial:
                 mark, tip = "look", say("denied: {words}", words=denial[0] + word)
             sentence = ENDS.split(reply[:start])[-1] + word + ENDS.split(reply[end:])[0]
-            yield Place("reply", start, end, mark, tooltip=tip), sentence.strip()
+            place = Place(
+                "reply",
+                start,
+                end,
+                mark,
+                tooltip=tip,
+            )
+            yield place, sentence.strip()
 
 
 def _phrases(turn: Turn) -> dict[str, str]:
@@ -105,7 +112,10 @@ def _violation(violation: Mapping[str, str]) -> str:
     return say(text, **{name: say(value or "?") for name, value in violation.items()})
 
 
-def _rows(turn: Turn, forbidden: list[tuple[Place, str]]) -> Iterator[Row]:
+def _rows(
+    turn: Turn,
+    forbidden: list[tuple[Place, str]],
+) -> Iterator[Row]:
     """What each measure that a turn takes part in required, and what the turn falls short of."""
     resolved = zip(turn["resolved_keys"], turn["key_hit_flags"])
     keys = [(_required_text(key), is_hit) for key, is_hit in resolved if key["resolvable"]]
@@ -149,7 +159,10 @@ def _counted(required: Sequence[str], missed: Sequence[str]) -> tuple[str, str, 
     return listed(required), say("{n} of {total}", n=n, total=total), why
 
 
-def _compliance_reasons(turn: Turn, forbidden: list[tuple[Place, str]]) -> list[str]:
+def _compliance_reasons(
+    turn: Turn,
+    forbidden: list[tuple[Place, str]],
+) -> list[str]:
     """Why a label is wrong, or a violation severe: how much is denied, and each sentence with what is wrong in it."""
     label = turn["pred_compliance_label"]
     if label == turn["gt_compliance_label"] and label != "severe_violation":
@@ -173,7 +186,11 @@ def finding(run: Run) -> tuple[str, str] | None:
     if pd.isna(severe["value"]) or name in run.blocked:
         return None
     text = "{n:.0f} of {of:.0f} replies are judged severe violations"
-    lead = say(text, n=severe["numerator"], of=severe["denominator"])
+    lead = say(
+        text,
+        n=severe["numerator"],
+        of=severe["denominator"],
+    )
     n_dialogs = int(severe["n_units"])
     text = "only {n} dialogues: nothing follows for others"
     return lead, say(text, n=n_dialogs) if n_dialogs < MIN_UNITS else ""
