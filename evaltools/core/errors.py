@@ -24,7 +24,7 @@ GATE_NOT_MET, WRONG_USAGE, BAD_INPUT, FAILED, INTERRUPTED = 1, 2, 3, 4, 130
 """The exit statuses of the commands, besides 0."""
 
 MESSAGE_LETTERS = 1000
-# a longer message is cut
+# a longer message is cut: names and values in it come from files, and are of any length
 
 KEPT_PER_CODE = 20
 """How many problems of one code keep their place and text; the rest are only counted."""
@@ -34,6 +34,22 @@ def shown_path(path: Path | str) -> str:
     """A path as people read it: of data in memory their name."""
     file = Path(path)
     return file.stem if file.parent.parent.name.startswith(IN_MEMORY) else str(path)
+
+
+def bounded(message: object) -> str:
+    """A message of MESSAGE_LETTERS at most."""
+    text = str(message)
+    return text if len(text) <= MESSAGE_LETTERS else f"{text[:MESSAGE_LETTERS]}…"
+
+
+def reason(error: BaseException) -> str:
+    """Kind and message of an exception that code of the user's raised, also where its own `str` fails.
+
+    >>> reason(KeyError("nosuch"))
+    "KeyError: 'nosuch'"
+    """
+    text = traceback.format_exception_only(error)[-1].strip()
+    return bounded(text.removeprefix(f"{type(error).__module__}."))
 
 
 @dataclass(frozen=True)
@@ -59,7 +75,7 @@ class Problem:
         if self.line is not None:
             place += f":{self.line}"
         parts = [place, self.id, self.field, str(self.message)]
-        what = ": ".join(part for part in parts if part)
+        what = bounded(": ".join(part for part in parts if part))
         text = f"{self.severity}: {what} [{self.code}]"
         return printable(text.replace("\n", "\\n").replace("\t", "\\t"))
 
@@ -90,6 +106,9 @@ class UsageError(Exception):
     evaltools.core.errors.UsageError: no example 'cr/nosuch'; ...
     """
 
+    def __str__(self) -> str:
+        return bounded(super().__str__())
+
 
 class WorkFailed(Exception):
     """Work that could not be done, though nothing was wrong with its input (a process was killed); exit status 4."""
@@ -114,8 +133,8 @@ def tell(
         return BAD_INPUT
     if not isinstance(error, UsageError | WorkFailed | OSError):
         echo("".join(traceback.format_exception(error)), err=True)
-    parts = ["error", whose, str(error) or type(error).__name__]
-    echo(": ".join(part for part in parts if part), err=True)
+    what = str(error) if isinstance(error, UsageError | WorkFailed | OSError) else reason(error)
+    echo(": ".join(filter(None, ("error", whose, what or type(error).__name__))), err=True)
     return WRONG_USAGE if isinstance(error, UsageError) else FAILED
 
 
@@ -154,8 +173,6 @@ class Problems:
         """Count a problem by severity and code; the first ones are kept."""
         self.counts[severity, code] += 1
         if self.counts[severity, code] <= KEPT_PER_CODE:
-            if len(message) > MESSAGE_LETTERS:  # of a value of any length in a file
-                message = message[:MESSAGE_LETTERS] + "…"
             shown = shown_path(file) if file else ""
             self.kept.append(
                 Problem(

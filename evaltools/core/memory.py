@@ -17,6 +17,7 @@ import pyarrow as pa
 from .errors import IN_MEMORY, UsageError
 from .estimates import plain_value
 from .files import write_jsonl
+from .records import require_unique
 
 
 def is_path(run: Any) -> bool:
@@ -80,8 +81,7 @@ def write_records(
         except pa.ArrowException as e:  # a single column
             raise UsageError(f"expected a table: {e}") from e
         names = pd.Index(table.columns if is_frame else table.column_names)
-        if not names.is_unique:
-            raise UsageError(f"two columns are named {names[names.duplicated()][0]!r}")
+        require_unique(names)
         data = table.to_dict("records") if is_frame else table.to_pylist()
     records = []
     for index, record in enumerate(data):

@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
 
 from .errors import UsageError
+from .files import nearest
 from .language import say
 
 Better = Literal["higher", "lower", "none"]
@@ -40,6 +41,10 @@ class _Entry:
     def __post_init__(self) -> None:
         if not self.title:
             object.__setattr__(self, "title", self.name)
+        texts = {f.name: getattr(self, f.name) for f in fields(self) if f.type == "str"}
+        for name, text in texts.items():
+            if not isinstance(text, str):
+                raise UsageError(f"metric {self.name!r}: expected {name} as a text, got {text!r}")
         if not self.name or self.better not in get_args(Better):
             raise UsageError(
                 f"metric {self.name!r}: expected a name, and better as one of {get_args(Better)}, "
@@ -103,18 +108,18 @@ class Metric(_Entry):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.bounds is None:
-            return
         try:
-            low, high = map(float, self.bounds)
+            low, high = map(float, self.bounds or self.limits)
+            float(self.empty or 0)
         except (TypeError, ValueError):
-            low, high = math.nan, math.nan
+            low = high = math.nan
         if not low < high:
             raise UsageError(
-                f"metric {self.name!r}: expected bounds as (low, high), low below "
-                f"high, got {self.bounds!r}"
+                f"metric {self.name!r}: expected bounds as (low, high), low below high, and empty as a "
+                f"number, got {self.bounds!r} and {self.empty!r}"
             )
-        object.__setattr__(self, "bounds", (low, high))
+        if self.bounds:
+            object.__setattr__(self, "bounds", (low, high))
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -189,14 +194,14 @@ _TERM = re.compile(r"([+-]|^)\s*(?:(\d+)\s*\*\s*)?([^\W\d]\w*)\s*")
 
 
 def linear(expression: str) -> dict[str, float]:
-    """Column -> factor of a sum of columns. ValueError for another expression.
+    """Column -> factor of a sum of columns. UsageError for another expression.
 
     >>> linear("2*tp + fp - fn")
     {'tp': 2.0, 'fp': 1.0, 'fn': -1.0}
     """
     text = expression.strip()
     if _TERM.sub("", text):
-        raise ValueError(
+        raise UsageError(
             f"not a sum of columns: {expression!r}; add it to the units as a column first"
         )
     factors: dict[str, float] = {}
@@ -211,7 +216,7 @@ def subset(
 ) -> tuple[AnyMetric, ...]:
     """The named metrics of a table, followed by those that they are made of.
 
-    KeyError for a name that the table does not have.
+    UsageError for a name that the table does not have.
 
     >>> table = [
     ...     Metric(name="before", numerator="x", denominator="n", better="higher"),
@@ -224,6 +229,8 @@ def subset(
     by_name = {metric.name: metric for metric in table}
     wanted = list(dict.fromkeys(names))
     for name in wanted:  # the list grows while it is read: parts may have parts
+        if name not in by_name:
+            raise UsageError(f"no metric {name!r}; {nearest(name, list(by_name))}")
         for part in by_name[name].weights():
             if part not in wanted:
                 wanted.append(part)
@@ -233,7 +240,7 @@ def subset(
 def as_ratios(table: MetricTable) -> list[dict[Metric, float]]:
     """The ratios that each metric of a table is a weighted sum of, with their weights.
 
-    ValueError for a name that is doubled or unknown.
+    UsageError for a name that is doubled or unknown.
 
     >>> rate = Metric(name="rate", numerator="right", denominator="n", better="higher")
     >>> twice = Mean(name="twice", of=("rate",), better="higher")
@@ -243,7 +250,7 @@ def as_ratios(table: MetricTable) -> list[dict[Metric, float]]:
     by_name = {metric.name: metric for metric in table}
     if len(by_name) < len(table):
         names = [metric.name for metric in table]
-        raise ValueError(f"doubled metric: {sorted({n for n in names if names.count(n) > 1})}")
+        raise UsageError(f"doubled metric: {sorted({n for n in names if names.count(n) > 1})}")
 
     def ratios(metric: AnyMetric) -> dict[Metric, float]:
         if isinstance(metric, Metric):
@@ -258,9 +265,9 @@ def as_ratios(table: MetricTable) -> list[dict[Metric, float]]:
         return [ratios(metric) for metric in table]
     except KeyError as error:
         message = f"a metric is made of {error}, which is no other metric of this table"
-        raise ValueError(message) from error
+        raise UsageError(message) from error
     except RecursionError:
-        raise ValueError("metrics of this table are made of one another") from None
+        raise UsageError("metrics of this table are made of one another") from None
 
 
 def columns_of(ratios: Iterable[Metric]) -> list[str]:
@@ -276,7 +283,7 @@ def columns_of(ratios: Iterable[Metric]) -> list[str]:
 def make_metric(row: Mapping[str, Any], **words: str) -> AnyMetric:
     """The metric with these fields: a Difference if it has `minuend`, a Mean if it has `of`.
 
-    `words` stand in the {places} of its texts. ValueError for a field that is unknown or missing.
+    `words` stand in the {places} of its texts. TypeError for a field that is unknown or missing.
 
     >>> make_metric({"name": "n", "numerator": "n", "denominator": "", "better": "none"}).name
     'n'
@@ -292,10 +299,7 @@ def make_metric(row: Mapping[str, Any], **words: str) -> AnyMetric:
             values[field] = tuple(value)
         elif words and isinstance(value, str):
             values[field] = value.format(**words)
-    try:
-        return kind(**values)
-    except TypeError as error:
-        raise ValueError(f"metric {row.get('name')!r}: {error}") from error
+    return kind(**values)
 
 
 def set_f1(a: Iterable[Any], b: Iterable[Any]) -> float:

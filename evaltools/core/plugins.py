@@ -20,7 +20,7 @@ from typing import Any
 import pandas as pd
 
 from .. import BUILT_IN
-from .errors import UsageError
+from .errors import UsageError, reason
 from .files import resolve, sha256
 from .metric import AnyMetric
 from .suite import Suite, SuiteOptions, decoded
@@ -81,8 +81,7 @@ def _installed_suite(entry: EntryPoint) -> Suite:
     # whatever a stranger raises concerns its own commands only
     except (Exception, SystemExit) as e:
         raise UsageError(
-            f"the suite {entry.name!r} is installed but {entry.value} cannot be "
-            f"loaded: {type(e).__name__}: {e}"
+            f"the suite {entry.name!r} is installed but {entry.value} cannot be loaded: {reason(e)}"
         ) from e
     return suite
 
@@ -139,7 +138,7 @@ def own_code(path: Path, what: str = "") -> Iterator[None]:
     except BaseException as e:
         lines = [f.lineno for f in extract_tb(e.__traceback__) if f.filename == str(path)]
         line = e.lineno if isinstance(e, SyntaxError) else ["?", *lines][-1]
-        raise UsageError(f"{path}:{line}: {what}{type(e).__name__}: {e}") from e
+        raise UsageError(f"{path}:{line}: {what}{reason(e)}") from e
 
 
 def with_metrics(suite: Suite, path: Path) -> Suite:
@@ -163,11 +162,9 @@ def with_columns(units: pd.DataFrame, suite: Suite) -> pd.DataFrame:
         return units
     with own_code(path, "columns(units): "):
         columns = suite.make_columns(decoded(units, suite))
-    is_frame = isinstance(columns, pd.DataFrame) and columns.index.equals(units.index)
-    if not is_frame or units.columns.intersection(columns.columns).any():
+    if not isinstance(columns, pd.DataFrame) or not columns.index.equals(units.index):
         raise UsageError(
-            f"{path}: columns(units) must return a DataFrame of new columns with "
-            "the index of the units"
+            f"{path}: columns(units) must return a DataFrame with the index of the units"
         )
     return pd.concat([units, columns], axis=1)
 

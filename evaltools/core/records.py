@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pandas as pd
 from pydantic import BaseModel, ValidationError
 
 from .errors import Problems, UsageError
@@ -123,9 +125,37 @@ def misfit(
 
 
 def short(value: Any) -> str:
-    """A value as an error shows it: 80 characters of its repr at most."""
-    text = repr(value)
+    """A value as an error shows it: 80 characters of its repr at most; its type where that fails."""
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001 - of a class of the user's, and of an int of thousands of digits
+        text = f"<{type(value).__name__}>"
     return text if len(text) <= 80 else text[:77] + "..."
+
+
+MIXED = ("mixed", "mixed-integer")
+# of `infer_dtype`: a column of values of several kinds, or of none that a file of results can hold
+
+
+def require_unique(names: pd.Index) -> None:
+    """UsageError for two columns of one name."""
+    if not names.is_unique:
+        raise UsageError(f"two columns are named {names[names.duplicated()][0]!r}")
+
+
+def require_column(
+    frame: pd.DataFrame,
+    name: str,
+    unit: str,
+    fits: Callable[[pd.Series], bool],
+    expected: str,
+) -> None:
+    """UsageError for a column of units that does not fit: its first row with which that is so, and what was expected."""
+    column = frame[name]
+    if not fits(column):
+        row = bisect_left(range(len(column)), True, key=lambda i: not fits(column.iloc[: i + 1]))
+        place = f"row {row + 1} ({unit} {frame[unit].iloc[row]})"
+        raise UsageError(f"{place}: {name} is {short(column.iloc[row])}; expected {expected}")
 
 
 def unique_records(

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
+from pandas.api.types import infer_dtype
 
 from .. import BUILT_IN, __version__
 from .errors import Problems, UsageError, shown_path
@@ -29,7 +31,7 @@ from .manifest import (
     versions,
 )
 from .plugins import with_columns
-from .records import settings_of
+from .records import MIXED, require_column, require_unique, settings_of
 from .suite import Scored, Source, Suite
 from .workers import Workers
 
@@ -126,7 +128,26 @@ def score_units(
     if scored.units.empty:
         path = next(iter(source.files.values()))
         raise problems.fatal("no-rows", f"no {suite.unit} of it can be used", file=path)
-    return scored._replace(units=with_columns(scored.units, suite))
+    units = with_columns(scored.units, suite)
+    whose = suite.metrics_file or f"the suite {suite.name!r}"
+    try:
+        require_unique(units.columns)
+        for name in units:
+            require_column(units, name, suite.unit, _can_be_stored, "texts or numbers of one kind")
+    except UsageError as e:
+        raise UsageError(f"{whose}: {e}") from e
+    return scored._replace(units=units)
+
+
+def _can_be_stored(column: pd.Series) -> bool:
+    """Whether a file of results can hold a column."""
+    if infer_dtype(column) in MIXED:
+        return False
+    try:
+        pa.array(column, from_pandas=True)
+    except (pa.ArrowException, OverflowError, UnicodeError):
+        return False
+    return True
 
 
 def score_source(

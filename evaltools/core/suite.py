@@ -11,18 +11,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from .. import BUILT_IN
 from .check import Check
-from .errors import Problems, UsageError
+from .errors import Problems, UsageError, reason
+from .estimates import plain_value
 from .files import bytes_hash, sha256
 from .json_files import read_jsonl
 from .metric import AnyMetric, MetricTable
-from .records import File, unique_records
+from .records import File, short, unique_records
 from .workers import Workers
 
 
@@ -313,6 +314,25 @@ def _locate(
     return Source(name or path.stem, {"records": path})
 
 
+Whole = Annotated[int, Field(ge=-(2**63), lt=2**63)]
+Text = Annotated[
+    str, Field(pattern="")
+]  # with a pattern pydantic refuses halves of pairs, which no file can hold
+CELLS = TypeAdapter(dict[Text, bool | Whole | float | Text | None], config={"strict": True})
+
+
+def _plain_cells(columns: Any) -> dict[str, Any]:
+    """The columns of a record; ValueError for one that no file of results can hold."""
+    cells = {name: plain_value(value) for name, value in dict(columns).items()}
+    try:
+        return CELLS.validate_python(cells)
+    except ValidationError as e:
+        name = e.errors(include_input=False)[0]["loc"][0]
+        got = short(cells.get(name))
+        expected = "a number below 2**63, a text, true, false or None"
+        raise ValueError(f"{short(name)}: expected {expected}, got {got}") from None
+
+
 def _score(
     record: type[BaseModel],
     unit: str,
@@ -335,15 +355,11 @@ def _score(
     for line, entry in unique_records(records, name_of, file, what):
         uid = name_of(entry)
         try:
-            sums = dict(columns(entry, *arguments))
+            sums = _plain_cells(columns(entry, *arguments))
+            if unit in sums:
+                raise ValueError(f"{unit} names the record; call the column something else")
         except Exception as e:  # noqa: BLE001 - the user's own code may raise anything
-            error = f"columns(record): {type(e).__name__}: {e}"
-            file.error(
-                "bad-columns",
-                error,
-                line=line,
-                id=uid,
-            )
+            file.error("bad-columns", f"columns(record): {reason(e)}", line=line, id=uid)
             continue
         fields = entry.model_dump().items()
         plain = {name: value for name, value in fields if isinstance(value, str | int | float)}

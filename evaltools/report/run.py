@@ -147,8 +147,8 @@ class Run(Result):
                 unit=self.suite.unit,
                 resampling=self.resampling,
             )
-        except (KeyError, ValueError) as e:
-            raise UsageError(f"the metrics do not fit the units: {e.args[0]}") from e
+        except UsageError as e:
+            raise UsageError(f"the metrics do not fit the units: {e}") from e
         return frame.iloc[0].rename(names[0]) if len(names) == 1 else frame.head(len(names))
 
     # --- units
@@ -368,9 +368,9 @@ def make_run(
         estimates = from_public(
             estimate(data, suite.table(options), suite.unit, manifest.resampling)
         )
-    except (KeyError, ValueError) as e:
+    except UsageError as e:
         where = suite.metrics_file or f"the suite {suite.name!r}"
-        raise UsageError(f"{where}: the metrics do not fit the units: {e.args[0]}") from e
+        raise UsageError(f"{where}: the metrics do not fit the units: {e}") from e
     run = Run(
         suite,
         options,

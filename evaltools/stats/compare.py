@@ -86,7 +86,7 @@ def compare(
 ) -> Comparison:
     """Compare two conditions (seed -> units frame) over every metric of a table, as `compare_all` does.
 
-    ValueError for no run, and for a null unit.
+    UsageError for no run, and for a null unit.
 
     >>> from evaltools.core.metric import Metric
     >>> accuracy = Metric(name="accuracy", numerator="right", denominator="n", better="higher")
@@ -123,14 +123,14 @@ def compare_all(
     tested alone (default: the first headline metric with a direction); of several candidates these tests are one family.
     `margin`: metric -> largest difference that does not matter, in units of the metric.
 
-    Raises ValueError for a headline name that is no metric; UsageError for a primary metric or margin that cannot be
-    tested; NothingPaired for sides without a unit in common.
+    Raises UsageError for a headline name that is no metric, and a primary metric or margin that cannot be tested;
+    NothingPaired for sides without a unit in common.
     """
     first, *others = conditions
     table = [formula.metric for formula in first.formulas.values()]
     unknown = sorted(set(headline) - set(first.formulas))
     if unknown:
-        raise ValueError(f"headline metrics that the table lacks: {unknown}")
+        raise UsageError(f"headline metrics that the table lacks: {unknown}")
     require_declared(table, primary, margin := margin or {}, resampling.confidence)
     target = {metric.name: metric.alias_of or metric.name for metric in table}
     is_directed = directions(table)

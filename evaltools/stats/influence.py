@@ -16,9 +16,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import infer_dtype
 
+from ..core.errors import UsageError
 from ..core.files import nearest
 from ..core.metric import LARGEST, AnyMetric, Metric, MetricTable, as_ratios, columns_of, linear
+from ..core.records import MIXED, require_column, require_unique
 
 Array = np.ndarray
 Seed = Hashable
@@ -100,7 +103,7 @@ class Formula:
 
 
 def formulas_of(table: MetricTable) -> dict[str, Formula]:
-    """The formula of each metric of a table, by its name. ValueError for a name that is doubled or unknown."""
+    """The formula of each metric of a table, by its name. UsageError for a name that is doubled or unknown."""
     return {
         metric.name: Formula(metric, tuple(parts), np.array(list(parts.values())))
         for metric, parts in zip(table, as_ratios(table))
@@ -130,12 +133,12 @@ class Condition:
         """The cells of a metric: its sums of every sample under every seed.
 
         A row in which one of its columns is null is as if left out. The trials of a sample are averaged, so that
-        samples weigh alike; other rows of one sample are summed. ValueError names the row of what cannot be (`_wrong`);
+        samples weigh alike; other rows of one sample are summed. UsageError names the row of what cannot be (`_wrong`);
         KeyError for a metric that the table lacks.
         """
         formula = self.formulas[metric]
         columns = {
-            name: np.concatenate([column_of(frame, name) for frame in self.frames])
+            name: np.concatenate([column_of(frame, name, self.ids.name) for frame in self.frames])
             for name in columns_of(formula.ratios)
         }
         rows = formula.of_rows(columns)
@@ -144,7 +147,7 @@ class Condition:
                 row = int(is_wrong.argmax())
                 value = "null" if np.isnan(values[row]) else f"{values[row]:g}"
                 place = f"row {self.ids.index[row] + 1} ({self.ids.name} {self.ids.iloc[row]})"
-                raise ValueError(f"{place}: {name} is {value}{expected}")
+                raise UsageError(f"{place}: {name} is {value}{expected}")
         rows[:, np.isnan(rows[:-1]).any(axis=0)] = 0.0
         num, den = rows[: 2 * len(formula.ratios)].reshape(2, len(formula.ratios), -1)
         num[(den == 0) & ~formula.is_count[:, None]] = 0.0
@@ -170,13 +173,22 @@ class Condition:
         return None if is_row else cell
 
 
-def column_of(frame: pd.DataFrame, name: str) -> Array:
-    """A column of a units frame as floats; a null is nan."""
+NUMBERS = ("integer", "floating", "mixed-integer-float", "boolean", "decimal", "empty")
+
+
+def _are_numbers(column: pd.Series) -> bool:
+    try:
+        return infer_dtype(column) in NUMBERS and column.to_numpy(float, na_value=np.nan).ndim == 1
+    except OverflowError:
+        return False
+
+
+def column_of(frame: pd.DataFrame, name: str, unit: str) -> Array:
+    """A column of a units frame as floats; a null is nan. UsageError for what is no number."""
     values = frame[name].to_numpy()
-    if values.dtype == object:
-        values = frame[name].to_numpy(dtype=float, na_value=np.nan)
     if values.dtype.kind not in "biuf":
-        raise ValueError(f"{name} holds {values.dtype}; expected numbers")
+        require_column(frame, name, unit, _are_numbers, "a number")
+        values = frame[name].to_numpy(float, na_value=np.nan)
     return values.astype(float, copy=False)
 
 
@@ -227,13 +239,13 @@ def label(
 ) -> list[Condition]:
     """Conditions (name, seed -> units frame) with the sample of each row, the same labels for all.
 
-    The order of seeds and rows changes nothing. ValueError for no run, a null in the unit column, and a second
-    row of one sample which no trial tells apart; KeyError for columns that a frame lacks.
+    The order of seeds and rows changes nothing. UsageError for no run, a null in the unit column, a second row of
+    one sample which no trial tells apart, and columns that a frame lacks or has twice.
     """
     formulas = formulas_of(table)
     sides = [(name, sorted(runs.items(), key=lambda run: str(run[0]))) for name, runs in conditions]
     if not all(runs for _, runs in sides):
-        raise ValueError("a condition needs at least one run")
+        raise UsageError("a condition needs at least one run")
     frames = [frame for _, runs in sides for _, frame in runs]
     needed = [unit, *columns_of(ratio for formula in formulas.values() for ratio in formula.ratios)]
     for frame in frames:
@@ -274,19 +286,20 @@ def _require_readable(
     frame: pd.DataFrame,
     needed: Sequence[str],
 ) -> None:
-    """KeyError for columns that are lacking, the unit first; ValueError for a null unit, and a second row of a sample."""
+    """UsageError for columns that are lacking (the first is the unit) or doubled, a null unit, a second row of one."""
+    require_unique(frame.columns)
     missing = [column for column in needed if column not in frame]
     if missing:
         known = [str(column) for column in frame.columns]
-        raise KeyError(f"the units frame lacks {missing}; {nearest(missing[0], known)}")
+        raise UsageError(f"the units frame lacks {missing}; {nearest(missing[0], known)}")
     unit = needed[0]
-    if frame[unit].isna().any():
-        raise ValueError(f"null in the unit column {unit!r}")
+    if frame[unit].isna().any() or infer_dtype(frame[unit]) in MIXED:
+        raise UsageError(f"the unit column {unit!r}: expected texts or whole numbers, none null")
     names = [name for name in (unit, ITEM, TURN, TRIAL) if name in frame]
     doubled = frame.duplicated(names).to_numpy() & (len(names) > 1)
     for row in np.flatnonzero(doubled)[:1]:
         place = ", ".join(f"{name} {frame[name].iloc[row]}" for name in names)
-        raise ValueError(f"row {row + 1} ({place}): a second row of one sample")
+        raise UsageError(f"row {row + 1} ({place}): a second row of one sample")
 
 
 @dataclass(frozen=True)

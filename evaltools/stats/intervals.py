@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr
 
+from ..core.errors import UsageError
 from ..core.estimates import Resampling, complete, public_frame
 from ..core.metric import Metric, MetricTable
 from .effects import MIN_UNITS, Effect
@@ -302,9 +303,9 @@ def estimate(
     A row in which a column of a metric is null takes no part in that metric, as if it were left
     out. The trials of a sample (rows that differ in the column `trial`) are averaged first.
 
-    Raises KeyError for columns that the frame lacks, ValueError for infinite values, for a null
-    numerator of a row that the denominator counts, for a row whose own value is outside the limits of
-    its metric, and for a table that does not compile.
+    Raises UsageError, with the row, for what is no frame, columns that it lacks, what is no finite number, a null
+    numerator of a row that the denominator counts, a row whose own value is outside the limits of its metric,
+    and a table that does not compile.
 
     >>> units = pd.DataFrame({"id": range(40), "right": [1, 1, 0, 1] * 10, "n": 1})
     >>> accuracy = Metric(
@@ -315,6 +316,8 @@ def estimate(
            name  value    ci_low  ci_high ci_method
     0  accuracy   0.75  0.599457  0.86546     mid-p
     """
+    if not isinstance(units, pd.DataFrame):
+        raise UsageError(f"units: expected a DataFrame, got {type(units).__name__}")
     conditions = label([("", {"": units})], table, unit)
     return public_frame(aggregate(conditions, resampling or Resampling()))
 

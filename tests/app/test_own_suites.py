@@ -130,19 +130,30 @@ BAD = {
         '{"id": "s3", "gold": "pos", "pred": "pos"}',
         "run.jsonl:41: s3: a second record of this id; the first is on line 4 [duplicate-id]",
     ),
-    "columns": (
-        '{"id": "raise", "gold": "pos", "pred": "pos"}',
-        "run.jsonl:41: raise: columns(record): ValueError: not this one [bad-columns]",
-    ),
 }
+EXPECTED = "ValueError: 'n': expected a number below 2**63, a text, true, false or None, got "
+COLUMNS = {
+    "raise ValueError('not this one')": "ValueError: not this one [bad-columns]",
+    "raise Mute": "Mute: <exception str() failed> [bad-columns]",
+    "return {'id': 1}": "ValueError: id names the record; call the column something else",
+    "return {'n': Mute}": f"{EXPECTED}<class",
+    "x = []; x.append(x); return {'n': x}": f"{EXPECTED}[[...]]",
+    "return {'n': 10**5000}": f"{EXPECTED}<int>",
+    "return {'n': chr(0xd800)}": f"{EXPECTED}'\\ud800'",
+}
+"""What `columns` does of one record -> what is said of it."""
+
+RECORD = '{"id": "own", "gold": "pos", "pred": "pos"}'
+BAD |= {code: (RECORD, f"run.jsonl:41: own: columns(record): {COLUMNS[code]}") for code in COLUMNS}
 
 
 @pytest.mark.parametrize("what", BAD)
 def test_a_bad_record_fails_the_run_or_is_left_out(here: Path, what: str) -> None:
     line, message = BAD[what]
     text = Path("labels.py").read_text(encoding="utf-8")
-    check = '    if r.id == "raise":\n        raise ValueError("not this one")\n    counts ='
-    Path("labels.py").write_text(text.replace("    counts =", check, 1), encoding="utf-8")
+    check = f"    if r.id == 'own':\n        {what}\n    counts ="
+    text = f"class Mute(Exception):\n    __str__ = None\n{text.replace('    counts =', check, 1)}"
+    Path("labels.py").write_text(text, encoding="utf-8")
     with Path("run.jsonl").open("a") as f:
         f.write(line + "\n")
     assert message in call("score", *SUITE, "labels", "run.jsonl", *QUICK, status=3).stderr

@@ -237,7 +237,7 @@ def test_what_no_run_has_is_named(run: et.Run) -> None:
     for metrics in ((none,), (mean,), (), (F1,)):
         with pytest.raises(et.UsageError, match=r"the metrics do not fit the units|name a metric"):
             run.estimate(*metrics)
-    with pytest.raises(KeyError, match="nosuch"):
+    with pytest.raises(et.UsageError, match="nosuch"):
         et.estimate(run.units, run.metrics, unit="nosuch")
     for part in (run.units["n"] > 0, [1, 2]):
         with pytest.raises(et.UsageError, match="expected rows of the units"):

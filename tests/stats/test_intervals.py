@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from evaltools.core.errors import UsageError
 from evaltools.core.estimates import Method, Resampling
 from evaltools.core.metric import AnyMetric, Difference, Mean, Metric, MetricTable
 from evaltools.stats.breakdown import breakdown
@@ -360,7 +361,7 @@ def test_every_bounded_metric_has_an_interval_within_its_limits(
 
 
 def test_a_null_numerator_that_is_counted_is_an_error_that_names_its_row() -> None:
-    with pytest.raises(ValueError, match=r"row 2 \(id b\): y is null where n counts the row"):
+    with pytest.raises(UsageError, match=r"row 2 \(id b\): y is null where n counts the row"):
         one(BOUNDED, y=[1.0, None, 0.0], id=["a", "b", "c"])
     row = one(BOUNDED, y=[1.0, None, 0.0], n=[1, None, 1])
     assert (row["value"], row["n_units"]) == (0.5, 2)

@@ -246,5 +246,5 @@ def test_bad_values_are_named_by_row_and_column(case: str) -> None:
         lambda: aggregate(labelled([JUDGE], {"": frame}), R),
         lambda: estimate(frame, [JUDGE], "id", R),
     ):
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises(UsageError, match=message):
             call()
