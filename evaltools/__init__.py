@@ -50,7 +50,6 @@ _LAZY = {
     "Check": "core.check",
     "jsonl_suite": "core.suite",
     "get_suite": "core.plugins",
-    "options": "core.plugins",
     "speak": "core.language",
     "example": "core.files",
     "InputError": "core.errors",

@@ -6,19 +6,17 @@ from .core.errors import Problems as Problems
 from .core.errors import UsageError as UsageError
 from .core.estimates import Resampling as Resampling
 from .core.files import example as example
-from .core.jsonl_suite import jsonl_suite as jsonl_suite
 from .core.language import speak as speak
 from .core.metric import Difference as Difference
 from .core.metric import Mean as Mean
 from .core.metric import Metric as Metric
 from .core.plugins import get_suite as get_suite
-from .core.plugins import options as options
 from .core.suite import Breakdown as Breakdown
 from .core.suite import Source as Source
 from .core.suite import Suite as Suite
 from .core.suite import SuiteOptions as SuiteOptions
+from .core.suite import jsonl_suite as jsonl_suite
 from .core.workers import Workers as Workers
-from .report.display import notebook as notebook
 from .report.evaluate import evaluate as evaluate
 from .report.evaluate import load as load
 from .report.make_study import compare as compare
@@ -26,6 +24,7 @@ from .report.make_study import study as study
 from .report.run import Run as Run
 from .report.run import pass_at_k as pass_at_k
 from .report.study import Study as Study
+from .report.tables import notebook as notebook
 from .stats.intervals import estimate as estimate
 from .suites.cr import tuples
 from .suites.memfin import score

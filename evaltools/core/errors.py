@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partialmethod
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import Any, Literal, get_args
@@ -39,7 +40,9 @@ def shown_path(path: Path | str) -> str:
 def bounded(message: object) -> str:
     """A message of MESSAGE_LETTERS at most."""
     text = str(message)
-    return text if len(text) <= MESSAGE_LETTERS else f"{text[:MESSAGE_LETTERS]}…"
+    if len(text) > MESSAGE_LETTERS:
+        text = f"{text[:MESSAGE_LETTERS]}…"
+    return text
 
 
 def reason(error: BaseException) -> str:
@@ -122,19 +125,19 @@ def tell(
 
     Any other exception than the package's own and OSError is a defect: it is told with its traceback.
     """
-    if isinstance(
-        error, SystemExit
-    ):  # which status says what is not for code of the user's to decide
-        places = [f"{f.filename}:{f.lineno}: " for f in traceback.extract_tb(error.__traceback__)]
-        error = UsageError(f"{''.join(places[-1:])}sys.exit() in code of your own")
+    if isinstance(error, SystemExit):
+        # which status says what is not for code of the user's to decide
+        error = UsageError("sys.exit() in code of your own")
     if isinstance(error, InputError):
         for problem in error.problems:
             echo(str(problem), err=True)
         return BAD_INPUT
     if not isinstance(error, UsageError | WorkFailed | OSError):
         echo("".join(traceback.format_exception(error)), err=True)
-    what = str(error) if isinstance(error, UsageError | WorkFailed | OSError) else reason(error)
-    echo(": ".join(filter(None, ("error", whose, what or type(error).__name__))), err=True)
+        what = reason(error)
+    else:
+        what = str(error) or type(error).__name__
+    echo(": ".join(part for part in ("error", whose, what) if part), err=True)
     return WRONG_USAGE if isinstance(error, UsageError) else FAILED
 
 
@@ -184,33 +187,10 @@ class Problems:
                 )
             )
 
-    def error(
-        self,
-        code: str,
-        message: str,
-        **place: Any,
-    ) -> None:
-        """Note an error: a finished sentence. `file`, `line`, `field` and `id` say where it is."""
-        self.add(
-            "error",
-            code,
-            message,
-            **place,
-        )
-
-    def warn(
-        self,
-        code: str,
-        message: str,
-        **place: Any,
-    ) -> None:
-        """Note what can be used all the same; the parameters are those of `error`."""
-        self.add(
-            "warning",
-            code,
-            message,
-            **place,
-        )
+    # note an error, or what can be used all the same: (code, message), a finished sentence; `file`, `line`, `field` and
+    # `id` say where it is
+    error = partialmethod(add, "error")
+    warn = partialmethod(add, "warning")
 
     def fatal(
         self,
@@ -220,10 +200,6 @@ class Problems:
     ) -> InputError:
         """The exception to raise for an input that no policy can save; it carries what came before."""
         self.error(code, message, **place)
-        return self.failed()
-
-    def failed(self) -> InputError:
-        """The exception of all errors that were found: the kept ones, and how many more of a kind there are."""
         return InputError(self)
 
     def merge(
@@ -250,7 +226,7 @@ class Problems:
     def raise_if_failed(self) -> None:
         """Raise the errors together, unless what cannot be used is left out."""
         if self.on_error == "fail" and self.count("error"):
-            raise self.failed()
+            raise InputError(self)
 
     def more(self, *severities: Severity) -> list[Problem]:
         """A line for each kind of problem of which more were found than are kept."""

@@ -24,16 +24,9 @@ YOURS = ".yours"  # behind the name of a file of ours that a person changed, whe
 
 
 def asset_dir(name: str) -> Path:
-    """The folder of that name ("notebooks", "templates"), inside the package or beside it in a source checkout.
-
-    FileNotFoundError where neither place has it.
-    """
-    for folder in (PACKAGE / name, PACKAGE.parent / name):
-        if folder.is_dir():
-            return folder
-    raise FileNotFoundError(
-        f"the folder {name!r} is neither in {PACKAGE} nor beside it; reinstall evaltools"
-    )
+    """The folder of that name ("notebooks", "templates"), inside the package or beside it in a source checkout."""
+    inside = PACKAGE / name
+    return inside if inside.is_dir() else PACKAGE.parent / name
 
 
 EXAMPLES = PACKAGE / "app" / "examples"
@@ -54,8 +47,7 @@ def example(name: str) -> Path:
 
 def examples() -> list[str]:
     """The names of the bundled examples."""
-    paths = EXAMPLES.glob("*/[!._]*")
-    return sorted(path.relative_to(EXAMPLES).as_posix() for path in paths)
+    return sorted(path.relative_to(EXAMPLES).as_posix() for path in EXAMPLES.glob("*/[!._]*"))
 
 
 # how a text of a CSV file begins that Excel takes for a formula, in full width too where it is Korean; apostrophes before
@@ -64,7 +56,7 @@ FORMULA = re.compile("'*[-=+@\t\r\n\uff0d\uff1d\uff0b\uff20]")
 NUMBER = re.compile(r"[-+]?[\d.]*(e[-+]?\d+)?")
 
 # what no path may hold: it is printed, and stands in files that are UTF-8
-CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def require_nameable(path: Any) -> None:
@@ -180,7 +172,11 @@ def write_csv(
     start: str = "",
 ) -> None:
     """Write a DataFrame as a CSV file for people, after the mark that `start` is; no text is a formula in Excel."""
-    write_text(path, start + table.map(csv_cell).to_csv(index=False, lineterminator="\n"))
+    text = table.map(csv_cell).to_csv(
+        index=False,
+        lineterminator="\n",
+    )
+    write_text(path, start + text)
 
 
 _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
@@ -334,9 +330,9 @@ def find_runs(run: str | Path) -> list[Path]:
         if prefix.exists():
             found = [prefix if name == part else Path(part)]
         if not found:
-            beside = f"{prefix.name}__seed<N>_<mode>"
             raise UsageError(
-                f"{part}: no such run, and nothing named {beside} beside it, in {prefix.parent.absolute()}"
+                f"{part}: no such run, and nothing named {prefix.name}__seed<N>_<mode> beside it, "
+                f"in {prefix.parent.absolute()}"
             )
         runs += found
     if not runs:

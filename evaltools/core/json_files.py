@@ -21,7 +21,7 @@ import msgspec
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
-from .errors import Problems
+from .errors import InputError, Problems
 from .records import BOM, File, T, describe, fitted, not_json, not_utf8
 
 READ_BYTES = 1 << 18  # read at a time: lines of tens of kilobytes are put together from few pieces
@@ -52,7 +52,7 @@ def read_model(path: Path, model: type[T]) -> T:
     file = File(path, Problems())
     record = fitted(model, read_json(file), file.error)
     if record is None:
-        raise file.problems.failed()
+        raise InputError(file.problems)
     return record
 
 
@@ -132,7 +132,21 @@ def _judged_record(
     except ValidationError as e:
         for code, name, message in describe(e):
             if code == "bad-json":
-                code, message = _damage(raw, message)
+                is_cut = not raw.endswith(b"\n")
+                try:
+                    raw.decode("utf-8")
+                except UnicodeDecodeError as damage:
+                    code = "not-utf8"
+                    message = not_utf8(
+                        raw,
+                        damage,
+                        "line",
+                    )
+                    # a line that ends within a character is cut off, not wrongly encoded
+                    is_cut = is_cut and damage.reason == "unexpected end of data"
+                if is_cut:
+                    code = "cut-off-line"
+                    message += "; the last line has no end: is the run still being written?"
             report(code, message, field=name)
         return None
     key = doubled_key(raw)
@@ -140,22 +154,6 @@ def _judged_record(
         report("bad-json", DOUBLED, field=key)
         return None
     return record
-
-
-def _damage(raw: bytes, message: str) -> tuple[str, str]:
-    """(code, message) for a line that is no JSON: in another encoding, or the last one and cut off."""
-    code = "bad-json"
-    is_cut = not raw.endswith(b"\n")
-    try:
-        raw.decode("utf-8")
-    except UnicodeDecodeError as e:
-        code, message = "not-utf8", not_utf8(raw, e, "line")
-        # a line that ends within a character is cut off, not wrongly encoded
-        is_cut = is_cut and e.reason == "unexpected end of data"
-    if is_cut:
-        code = "cut-off-line"
-        message = f"{message}; the last line has no end: is the run still being written?"
-    return code, message
 
 
 def shards(path: Path, n: int) -> list[tuple[int, int]]:

@@ -138,11 +138,8 @@ class Manifest(Member):
 
 def read_manifest(folder: Path) -> Manifest | None:
     """The manifest of a results folder; None where there is none or it cannot be read."""
-    path = folder / NAME
-    if not path.is_file():
-        return None
     try:
-        return Manifest.model_validate_json(path.read_bytes())
+        return Manifest.model_validate_json((folder / NAME).read_bytes())
     except (OSError, ValueError):
         return None
 

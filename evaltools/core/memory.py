@@ -12,7 +12,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
 
 from .errors import IN_MEMORY, UsageError
 from .estimates import plain_value
@@ -26,10 +25,10 @@ def is_path(run: Any) -> bool:
 
 
 def is_data(value: Any) -> bool:
-    """Whether a value is a DataFrame, a table of Arrow (pyarrow, polars), or a list of records."""
+    """Whether a value is a DataFrame or a list of records."""
     if isinstance(value, list):
         return len(value) > 0 and isinstance(value[0], Mapping)
-    return hasattr(value, "__arrow_c_stream__")
+    return isinstance(value, pd.DataFrame)
 
 
 DATA = "data"
@@ -66,23 +65,18 @@ def write_records(
 ) -> Path:
     """Write records as JSON Lines into a folder; returns the file.
 
-    `data`: a DataFrame, a table of Arrow, or a list of dicts. A null cell of a frame is left out of its record; where a
-    whole column is null, the first record has it. NaN in a dict is null; dates and what else JSON has not are texts.
-    UsageError for anything else, for two columns of one name, and for a list with an entry that is no dict.
+    `data`: a DataFrame or a list of dicts. A null cell of a frame is left out of its record; where a whole column is
+    null, the first record has it. NaN in a dict is null; dates and what else JSON has not are texts. UsageError for
+    anything else, for two columns of one name, and for a list with an entry that is no dict.
     """
     is_list = isinstance(data, list)
     if not is_list:
         if not is_data(data):
             kind = type(data).__name__
             raise UsageError(f"expected a path, a DataFrame or a list of dicts, got {kind}")
-        is_frame = isinstance(data, pd.DataFrame)
-        try:
-            table = data if is_frame else pa.table(data)
-        except pa.ArrowException as e:  # a single column
-            raise UsageError(f"expected a table: {e}") from e
-        names = pd.Index(table.columns if is_frame else table.column_names)
-        require_unique(names)
-        data = table.to_dict("records") if is_frame else table.to_pylist()
+        columns = data.columns
+        require_unique(columns)
+        data = data.to_dict("records")
     records = []
     for index, record in enumerate(data):
         if not isinstance(record, Mapping):
@@ -93,7 +87,7 @@ def write_records(
         records.append(kept)
     if not is_list and records:
         found = set().union(*records)
-        records[0] = {str(key): None for key in names if str(key) not in found} | records[0]
+        records[0] = {str(key): None for key in columns if str(key) not in found} | records[0]
     path = folder / f"{name}.jsonl"
     try:
         write_jsonl(path, records, _JSON.encode)

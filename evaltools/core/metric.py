@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from .errors import UsageError
@@ -41,10 +41,6 @@ class _Entry:
     def __post_init__(self) -> None:
         if not self.title:
             object.__setattr__(self, "title", self.name)
-        texts = {f.name: getattr(self, f.name) for f in fields(self) if f.type == "str"}
-        for name, text in texts.items():
-            if not isinstance(text, str):
-                raise UsageError(f"metric {self.name!r}: expected {name} as a text, got {text!r}")
         if not self.name or self.better not in get_args(Better):
             raise UsageError(
                 f"metric {self.name!r}: expected a name, and better as one of {get_args(Better)}, "
@@ -55,11 +51,6 @@ class _Entry:
     def shown_title(self) -> str:
         """What people read of the metric: see `metric_title`."""
         return metric_title(self.name, self.title)
-
-    @property
-    def limits(self) -> tuple[float, float]:
-        """The least and the greatest value that the metric can take."""
-        return -math.inf, math.inf
 
     def weights(self) -> dict[str, float]:
         """Metric -> weight, where this one is a weighted sum of others; {} for a ratio."""
@@ -288,7 +279,7 @@ def make_metric(row: Mapping[str, Any], **words: str) -> AnyMetric:
     >>> make_metric({"name": "n", "numerator": "n", "denominator": "", "better": "none"}).name
     'n'
     """
-    kind: type[Metric | Difference | Mean] = Metric
+    kind: Any = Metric
     if "minuend" in row:
         kind = Difference
     elif "of" in row:

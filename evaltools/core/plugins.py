@@ -23,7 +23,7 @@ from .. import BUILT_IN
 from .errors import UsageError, reason
 from .files import resolve, sha256
 from .metric import AnyMetric
-from .suite import Suite, SuiteOptions, decoded
+from .suite import Suite, decoded
 
 ENTRY_POINTS = "evaltools.suites"
 """The group of entry points under which installed packages name their suites."""
@@ -61,38 +61,23 @@ def get_suite(name: Any) -> Suite:
         return FROM_FILES[name]
     if name.endswith(".py"):
         return load_suite_file(resolve(name))
-    entries = [entry for entry in installed() if entry.name == name]
-    if entries:
-        return _installed_suite(entries[0])
-    raise UsageError(
-        f"no suite {name!r}; there are {', '.join(suite_names())}, and those of a "
-        "file: --suite-file FILE, before the name"
-    )
-
-
-def _installed_suite(entry: EntryPoint) -> Suite:
+    entry = next((entry for entry in installed() if entry.name == name), None)
+    if entry is None:
+        raise UsageError(
+            f"no suite {name!r}; there are {', '.join(suite_names())}, and those of a "
+            "file: --suite-file FILE, before the name"
+        )
     try:
         suite = entry.load()
         if not isinstance(suite, Suite):
             raise TypeError(f"expected a suite (et.jsonl_suite), got {type(suite).__name__}")
-        file = getattr(sys.modules[entry.module], "__file__", None)
-        if file:
-            suite = replace(suite, file=Path(file))
     # whatever a stranger raises concerns its own commands only
     except (Exception, SystemExit) as e:
         raise UsageError(
-            f"the suite {entry.name!r} is installed but {entry.value} cannot be loaded: {reason(e)}"
+            f"the suite {name!r} is installed but {entry.value} cannot be loaded: {reason(e)}"
         ) from e
-    return suite
-
-
-def options(name: str) -> type[SuiteOptions]:
-    """The options of a suite as a model: its fields are the named parameters that `evaluate` takes for it.
-
-    >>> options("cr")(protocol="cr_v1").protocol
-    'cr_v1'
-    """
-    return get_suite(name).options
+    file = getattr(sys.modules[entry.module], "__file__", None)
+    return replace(suite, file=Path(file)) if file else suite
 
 
 def load_suite_file(path: Path) -> Suite:
@@ -161,7 +146,9 @@ def with_columns(units: pd.DataFrame, suite: Suite) -> pd.DataFrame:
     if path is None or suite.make_columns is None:
         return units
     with own_code(path, "columns(units): "):
-        columns = suite.make_columns(decoded(units, suite))
+        columns = suite.make_columns(
+            decoded(units, suite),
+        )
     if not isinstance(columns, pd.DataFrame) or not columns.index.equals(units.index):
         raise UsageError(
             f"{path}: columns(units) must return a DataFrame with the index of the units"

@@ -155,7 +155,8 @@ def require_column(
     if not fits(column):
         row = bisect_left(range(len(column)), True, key=lambda i: not fits(column.iloc[: i + 1]))
         place = f"row {row + 1} ({unit} {frame[unit].iloc[row]})"
-        raise UsageError(f"{place}: {name} is {short(column.iloc[row])}; expected {expected}")
+        got = short(column.iloc[row])
+        raise UsageError(f"{place}: {name} is {got}; expected {expected}")
 
 
 def unique_records(
@@ -204,9 +205,6 @@ class File:
         if not path.is_file():
             message = "a folder; name a file or a run in it" if path.is_dir() else "no such file"
             wrong = "missing-file", message
-        elif path.name.startswith("~$"):
-            message = f"the lock file of a workbook that is open in Excel; give {path.name[2:]}"
-            wrong = "lock-file", message
         elif not os.access(path, os.R_OK):
             wrong = "unreadable-file", "cannot be read: permission denied"
         else:

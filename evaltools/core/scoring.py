@@ -133,10 +133,19 @@ def score_units(
     try:
         require_unique(units.columns)
         for name in units:
-            require_column(units, name, suite.unit, _can_be_stored, "texts or numbers of one kind")
+            require_column(
+                units,
+                name,
+                suite.unit,
+                _can_be_stored,
+                "texts or numbers of one kind",
+            )
     except UsageError as e:
         raise UsageError(f"{whose}: {e}") from e
-    return scored._replace(units=units)
+    return Scored(
+        units,
+        scored.recorded,
+    )
 
 
 def _can_be_stored(column: pd.Series) -> bool:

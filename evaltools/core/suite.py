@@ -262,13 +262,17 @@ def jsonl_suite(
     'labels'
     """
     table, names = tuple(metrics), tuple(headline)
-    _require_sense(
-        name,
-        record,
-        unit,
-        table,
-        names,
-    )
+    if name in BUILT_IN:
+        raise UsageError(f"suite {name!r}: that is the name of a built-in suite")
+    if unit not in getattr(record, "model_fields", {}):
+        raise UsageError(
+            f"suite {name!r}: expected record as a pydantic model with the field {unit}"
+        )
+    unknown = sorted({*names} - {metric.name for metric in table})
+    if unknown:
+        raise UsageError(
+            f"suite {name!r}: headline names {', '.join(unknown)}, which is no metric of it"
+        )
     fields = {"input": "FILE", **fields}
     return Suite(
         name=name,
@@ -281,27 +285,6 @@ def jsonl_suite(
         headline=lambda opts, blocked: names,
         **fields,
     )
-
-
-def _require_sense(
-    name: str,
-    record: type[BaseModel],
-    unit: str,
-    table: Sequence[AnyMetric],
-    headline: Sequence[str],
-) -> None:
-    """UsageError for a suite that cannot be made of these, as `jsonl_suite` says."""
-    if name in BUILT_IN:
-        raise UsageError(f"suite {name!r}: that is the name of a built-in suite")
-    if not hasattr(record, unit) and unit not in getattr(record, "model_fields", {}):
-        raise UsageError(
-            f"suite {name!r}: expected record as a pydantic model with the field {unit}"
-        )
-    unknown = sorted({*headline} - {metric.name for metric in table})
-    if unknown:
-        raise UsageError(
-            f"suite {name!r}: headline names {', '.join(unknown)}, which is no metric of it"
-        )
 
 
 def _locate(
@@ -346,20 +329,25 @@ def _score(
     file = File(source.files["records"], problems)
     arguments = () if type(options) is SuiteOptions else (options,)
     rows = []
-
-    def name_of(entry: BaseModel) -> str:
-        return str(getattr(entry, unit))
-
-    records = read_jsonl(file, record)
-    what = f"record of this {unit}"
-    for line, entry in unique_records(records, name_of, file, what):
-        uid = name_of(entry)
+    records = unique_records(
+        read_jsonl(file, record),
+        lambda entry: str(getattr(entry, unit)),
+        file,
+        f"record of this {unit}",
+    )
+    for line, entry in records:
+        uid = str(getattr(entry, unit))
         try:
             sums = _plain_cells(columns(entry, *arguments))
             if unit in sums:
                 raise ValueError(f"{unit} names the record; call the column something else")
         except Exception as e:  # noqa: BLE001 - the user's own code may raise anything
-            file.error("bad-columns", f"columns(record): {reason(e)}", line=line, id=uid)
+            file.error(
+                "bad-columns",
+                f"columns(record): {reason(e)}",
+                line=line,
+                id=uid,
+            )
             continue
         fields = entry.model_dump().items()
         plain = {name: value for name, value in fields if isinstance(value, str | int | float)}

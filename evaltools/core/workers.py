@@ -21,8 +21,6 @@ from typing import Any
 from .errors import UsageError, WorkFailed, bar
 from .manifest import versions
 
-LOST = "the process that worked on it was killed (out of memory?)"
-
 # (index of a task, its future), as the calls end
 Ended = Generator[tuple[int, Future[Any]], None, None]
 
@@ -169,7 +167,8 @@ def _named(future: Future[Any]) -> Future[Any]:
     """The future, or one that says in a sentence that it was lost."""
     if _is_lost(future):
         future = Future()
-        future.set_exception(WorkFailed(LOST))
+        lost = WorkFailed("the process that worked on it was killed (out of memory?)")
+        future.set_exception(lost)
     return future
 
 

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from pydantic import AliasChoices, AliasPath, Field
 from pydantic_core import from_json
 
+from ..core.errors import InputError
 from ..core.records import fitted, short
 from .source import Records, Row, Rows, Score, Source, Unfit, at, score_rows
 
@@ -104,7 +105,7 @@ def read(source: Source) -> Records:
         head = source.document
     header = fitted(Header, head, source.error)
     if header is None:
-        raise source.problems.failed()
+        raise InputError(source.problems)
     if header.status != "success":
         source.warn("not-finished", f"the status of the log is {short(header.status)}")
     # one of a package is logged as package/task

@@ -53,8 +53,8 @@ def evaluate(
     """Score one run and estimate every metric of its suite.
 
     suite: "cr", "memfin", "summary", "table", an installed one, or a suite itself (`et.jsonl_suite`).
-    run: a run folder, a file, "example:NAME" for a bundled one, or data in memory: a DataFrame (or
-        anything with `__arrow_c_stream__`) or a list of dicts, records as in the suite's file.
+    run: a run folder, a file, "example:NAME" for a bundled one, or data in memory: a DataFrame or a
+        list of dicts, records as in the suite's file.
     name: instead of the folder's or file's; data in memory are called "data".
     out: the folder under which results/<run>/ is written. None writes nothing. What is complete and
         current there (same inputs by hash, policy, resampling, versions) is read, unless `fresh`;
@@ -66,7 +66,7 @@ def evaluate(
     workers: `et.Workers(2)` uses two processes.
     metrics: a Python file with METRICS of your own (docs/extending.md).
     query: only the units that it finds (`Run.where`); the files hold these alone.
-    options: those of the suite; `help(et.options("cr"))` lists them. In the place of an input file, such
+    options: those of the suite; `help(et.get_suite("cr").options)` lists them. In the place of an input file, such
         as `gold`, they take records in memory too.
 
     A value that is not measured is null. Raises InputError for input that cannot be used, with file, line

@@ -308,7 +308,10 @@ def read_scores(file: File) -> pd.DataFrame:
     """
     rows = _read(file, Scored, "score")
     if not rows:
-        raise file.fatal("no-scores", "no row of this file has a score")
+        raise file.fatal(
+            "no-scores",
+            "no row of this file has a score",
+        )
     frame = pd.DataFrame(rows, columns=["case_id", "metric", "score", "threshold", "measured"])
     return frame.astype({"score": float, "threshold": float, "measured": bool})
 

@@ -36,7 +36,6 @@ def test_linear_rejects_what_is_no_sum_of_columns(bad: str) -> None:
         (lambda: metric("a", "x", "n", bounds=(0, None)), r"bounds as \(low, high\)"),
         (lambda: Metric(name="a", numerator="x", denominator="n", better="Lower"), "got 'Lower'"),  # type: ignore[arg-type]
         (lambda: metric("a", "x", "n", empty="0.x"), "empty as a number"),
-        (lambda: metric("a", "x", "n", needs=1), "expected needs as a text, got 1"),
         (lambda: Mean(name="a", of=("x", "y", "x"), better="higher"), "other metrics, each once"),
         (lambda: Difference(name="a", minuend="x", subtrahend="x", better="none"), "each once"),
     ],

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 from pydantic import Field
 
-from ...core.errors import Problems
+from ...core.errors import InputError, Problems
 from ...core.files import dumps, first_names
 from ...core.json_files import read_json, read_jsonl
 from ...core.records import File, fitted, unique_records
@@ -214,7 +214,7 @@ def score_dialog(
         id=str(dialog.get("dialog_id", "")),
     )
     if record is None:
-        raise problems.failed()
+        raise InputError(problems)
     if not record.valid_dialog or not record.turns:
         return []
     rows = dialog_units(record, ignore_memory_keys)

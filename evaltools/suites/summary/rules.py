@@ -22,7 +22,7 @@ from pydantic import (
     model_validator,
 )
 
-from ...core.errors import Problems, UsageError
+from ...core.errors import InputError, Problems, UsageError
 from ...core.files import nearest, sha256
 from ...core.json_files import read_json
 from ...core.manifest import policy_hash
@@ -380,7 +380,7 @@ def read_rules(file: File) -> Rules:
         return Rules.model_validate_json(json.dumps(content))
     except ValidationError as e:
         misfit(e, file.error)
-        raise file.problems.failed() from None
+        raise InputError(file.problems) from None
 
 
 def _added(inherited: Any, own: Any) -> Any:

@@ -84,7 +84,7 @@ def _survey(path: Path, state: tuple[int, int, int]) -> Survey:
             field="seed",
         )
     if is_partial.any():
-        raise file.problems.failed()
+        raise InputError(file.problems)
     runs = [_run_name(condition, seed, path.stem) for condition, seed in of_runs.values]
     for index in np.flatnonzero(pd.Series(runs).str.casefold().duplicated()):
         message = f"two runs (condition, seed) would both be named {runs[index]!r}"

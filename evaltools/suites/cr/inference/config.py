@@ -19,7 +19,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from ....core.errors import Problems
+from ....core.errors import InputError, Problems
 from ....core.files import asset_dir, bytes_hash, resolve
 from ....core.records import File, fitted
 from ....core.tables import read_table
@@ -183,7 +183,7 @@ def read_config(path: Path) -> Config:
         context=path.parent,
     )
     if config is None:
-        raise file.problems.failed()
+        raise InputError(file.problems)
     return config
 
 
