@@ -113,13 +113,9 @@ def verdict_parts(
     ]
     if bounds := interval(ends, signed=True):
         details.append(f"{say('{level} interval', level=level)} {bounds}")
-    adjusted, p = row["p_adjusted"], row["p_value"]
-    if not is_null(adjusted) and adjusted != p:
-        details.append(f"{p_equation(adjusted)} {say('(adjusted)')}")
-    elif verdict != "too few":
+    p = row["p_value"] if is_null(row["p_adjusted"]) else row["p_adjusted"]
+    if verdict != "too few":
         details.append(p_equation(p))
-    if not bounds and verdict in ("better", "worse"):
-        details.append(say("all pairs differ alike: no interval"))
     if row["short"]:
         details.append(say("no verdict: {why}", why=say(SHORTFALLS[row["short"]])))
     return finding, f"{listed(details, '; ')}."
@@ -248,29 +244,17 @@ def family(study: Result) -> list[str]:
     if tested.empty:
         return []
     texts = {
-        True: "The {n} comparisons on “{title}” are tested together, and their intervals adjusted likewise",
-        False: "p and intervals of the other {n} headline comparisons are adjusted together (step-down max-T)",
+        True: "The {n} comparisons on “{title}” are tested together, and their intervals adjusted likewise.",
+        False: "p and intervals of the other {n} headline comparisons are adjusted together (step-down max-T).",
     }
-    titles = [study.title(name) for name in tested["metric"]]
-    families = []
+    title, sentences = study.title(study.primary), []
     for is_primary, text in texts.items():
-        own = tested[tested["primary"] == is_primary]
-        if len(tested) == 2 and own.shape[0] == 1:
-            families = [
-                say(
-                    "“{title}” and “{other}” are each tested alone",
-                    title=titles[0],
-                    other=titles[1],
-                )
-            ]
-        elif len(own):
-            text = "“{title}” is tested alone" if len(own) == 1 else text
-            families.append(say(text, title=study.title(own["metric"].iloc[0]), n=len(own)))
-    if len(study.frame) > len(tested):
-        families.append(say("all else is exploratory"))
+        n = int((tested["primary"] == is_primary).sum())
+        if n > 1:  # one alone is not adjusted
+            sentences.append(say(text, title=title, n=n))
     text = "Better or worse: p at most {level}, an interval that leaves out 0, and {least} pairs or more."
     level = f"{study.resampling.level:g}"
-    sentences = ["; ".join(families) + ".", say(text, level=level, least=MIN_UNITS)]
+    sentences.append(say(text, level=level, least=MIN_UNITS))
     if study.margin:
         text = "Equivalent: the {level} interval lies within the declared margin (two one-sided tests)."
         level = f"{200 * study.resampling.confidence - 100:.4g}%"

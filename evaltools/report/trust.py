@@ -84,19 +84,13 @@ def all_checks(shown: Result) -> list[Check]:
 
 
 def problems_of(run: Run) -> str:
-    """What was wrong with the input of a run: "3 x bad-json (error), 1 x unknown-uid (warning)"; "" where nothing was.
+    """What was wrong with the input of a run: "3 × bad-json, 1 × unknown-uid"; "" where nothing was.
 
     What a check of the run says in words, under the same code, is left to it.
     """
     stated = {check.code for check in run.checks}
-    text = "{n} x {code} ({severity})"
     problems = listed(
-        say(
-            text,
-            n=problem.count,
-            code=problem.code,
-            severity=say(problem.severity),
-        )
+        f"{problem.count} × {problem.code}"
         for problem in run.manifest.problems
         if problem.code not in stated
     )

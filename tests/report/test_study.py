@@ -128,7 +128,7 @@ def test_what_is_missing_where_it_was_wrong_is_named_as_the_reason() -> None:
 
 
 def test_sentences_count_what_they_speak_of() -> None:
-    """Two metrics are tested alone, three systems are no two runs, and a name of one's own is no word of ours."""
+    """Metrics tested alone are not adjusted, three systems are no two runs, a name of one's own is no word of ours."""
     rows = [
         {"id": i, "condition": name, "metric": metric, "value": (i * k) % 7 / 7}
         for i in range(30)
@@ -136,7 +136,7 @@ def test_sentences_count_what_they_speak_of() -> None:
         for metric in ("acc", "score")
     ]
     two = et.study([row for row in rows if row["condition"] != "c"], suite="table")
-    assert "“acc” and “score” are each tested alone. Better" in study_sentences.how(two)
+    assert "left out. Better or worse: p at most 0.05" in study_sentences.how(two)
     three = study_sentences.how(et.study(rows, suite="table"))
     assert "new samples for these runs" in three and "two runs" not in three
     with speaking("ko", "table"):
