@@ -10,7 +10,7 @@ import io
 import math
 import textwrap
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -168,27 +168,6 @@ def forest(
     return chart
 
 
-def spread(
-    values: Mapping[str, pd.Series],
-) -> Figure:
-    """Histograms of the values of units (label -> values) beside one another; nulls are passed over."""
-    drawn = {label: column.dropna() for label, column in values.items() if column.notna().any()}
-    if not drawn:
-        return Figure()
-    with new_chart([6]) as chart:
-        [ax] = chart.axes
-        colours = [PALETTE[index % len(PALETTE)] for index in range(len(drawn))]
-        labels = [shown(label, 40) for label in drawn]
-        ax.hist(
-            list(drawn.values()),
-            bins=20,
-            color=colours,
-            label=labels,
-        )
-        ax.set(xlabel=say("value of a unit"), ylabel=say("samples"))
-    return chart
-
-
 def paired(
     sides: pd.DataFrame,
     better: str = "higher",
@@ -318,5 +297,17 @@ class Plots:
         run, *others = self.shown.results
         if others:
             raise UsageError("spread is of one run: study.results holds the runs")
-        names = metrics or (run.primary,)
-        return spread({self._title(name): run.unit_values(name) for name in names})
+        values = {self._title(n): run.unit_values(n).dropna() for n in metrics or (run.primary,)}
+        drawn = {shown(title, 40): column for title, column in values.items() if len(column)}
+        if not drawn:
+            return Figure()
+        with new_chart([6]) as chart:
+            [ax] = chart.axes
+            ax.hist(
+                list(drawn.values()),
+                bins=20,
+                color=[PALETTE[index % len(PALETTE)] for index in range(len(drawn))],
+                label=list(drawn),
+            )
+            ax.set(xlabel=say("value of a unit"), ylabel=say("samples"))
+        return chart

@@ -18,7 +18,6 @@ from ..core.check import LEVEL_WORDS
 from ..core.estimates import Row
 from ..core.language import listed, say
 from ..core.metric import MetricTable
-from ..stats.effects import MIN_UNITS
 from ..stats.influence import formulas_of
 from . import study_sentences
 from .page import macros
@@ -204,8 +203,6 @@ def run_screen(run: Run) -> HtmlTable:
     """The first screen of one run."""
     estimates = run.estimates_of(*run.headline)
     about = study_sentences.cover(estimates, run.resampling)
-    if (estimates["ci_low"].notna() & (estimates["n_units"] < MIN_UNITS)).any():
-        about.append(say("Open circle: fewer than {n} samples.", n=MIN_UNITS))
     return _screen(
         run,
         run.name,

@@ -33,7 +33,6 @@ from ..core.files import (
 from ..core.language import language
 from ..core.manifest import Manifest, Member, require_replaceable, whole_folder
 from ..core.memory import as_files, is_data, is_path
-from ..core.metric import Metric
 from ..core.plugins import get_suite, suite_of_path
 from ..core.results import read_manifest, run_folders, suite_of_manifest, write_result
 from ..core.scoring import run_names
@@ -131,7 +130,10 @@ def compare(
         raise UsageError("a list of numbers compares with a list of numbers only")
     sides: Conditions = {}
     if _is_values(baseline):
-        frames = _as_tables(baseline, candidate, bounds, better)
+        frames = _as_tables(baseline, candidate)
+        if better not in ("higher", "lower"):
+            raise UsageError(f"better: expected 'higher' or 'lower', got {better!r}")
+        settings |= {better: ["value"]} | ({"bounds": {"value": bounds}} if bounds else {})
         for name, frame in zip(("baseline", "candidate"), frames):
             sides[name] = {"": evaluate("table", frame, name=name, **settings)}
     else:
@@ -321,41 +323,21 @@ def _is_values(side: Any) -> bool:
 def _as_tables(
     baseline: Any,
     candidate: Any,
-    bounds: Any,
-    better: Any,
 ) -> Iterator[pd.DataFrame]:
     """The two sides as long tables of the metric "value". Series pair by their index, all else by position.
 
-    UsageError for lists of different lengths, and for `bounds` and `better` that no metric has.
+    UsageError for lists of different lengths.
     """
-    Metric(
-        name="value",
-        numerator="value",
-        denominator="n",
-        better="higher",
-        bounds=bounds,
-    )
-    if better not in ("higher", "lower"):
-        raise UsageError(f"better: expected 'higher' or 'lower', got {better!r}")
     by_index = isinstance(baseline, pd.Series) and isinstance(candidate, pd.Series)
     if not by_index and len(baseline) != len(candidate):
         raise UsageError(
             f"lists of different lengths pair by no position: {len(baseline)} and "
             f"{len(candidate)} numbers"
         )
-    low, high = bounds or (None, None)
     for side in (baseline, candidate):
         values = pd.Series(side if by_index else list(side))
-        yield pd.DataFrame(
-            {
-                "id": map(str, values.index),
-                "metric": "value",
-                "value": values.tolist(),
-                "low": low,
-                "high": high,
-                "higher_is_better": better != "lower",
-            }
-        )
+        columns = {"id": map(str, values.index), "metric": "value", "value": values.tolist()}
+        yield pd.DataFrame(columns)
 
 
 # --- the files of results/<condition>_aggregated/

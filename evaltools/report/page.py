@@ -22,7 +22,6 @@ from markupsafe import Markup
 from ..core.estimates import is_null
 from ..core.files import asset_dir
 from ..core.language import language, listed, say
-from ..stats.effects import MIN_UNITS
 from .text import (
     anchor,
     axis_labels,
@@ -186,7 +185,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    templates.globals |= {"say": say, "MIN_UNITS": MIN_UNITS}
+    templates.globals["say"] = say
     templates.filters |= {
         "bdi": safe,
         "clipped": clipped,

@@ -8,7 +8,7 @@ from evaltools.report.page import macros
 
 
 def strip(value: Any, axis: tuple[float, float], **row: Any) -> str:
-    row = {"ci_low": None, "ci_high": None, "n_units": 40, **row}
+    row = {"ci_low": None, "ci_high": None, **row}
     return str(macros().strip({**row, "value": value, "axis": axis}, "0.890 [0.81, 0.94]"))
 
 
@@ -16,6 +16,5 @@ def test_places_are_percent_of_the_line() -> None:
     html = strip(0.89, (0, 1), ci_low=0.806, ci_high=0.941)
     assert 'style="--value:89.0%;--low:80.6%;--high:94.1%"' in html
     assert 'role="img" aria-label="0.890 [0.81, 0.94]"' in html
-    assert "et-few" in strip(0.5, (0, 1), n_units=9) and "et-few" not in html
     assert 'style="--value:75.0%;--zero:50.0%"' in strip(0.5, (-1, 1))
     assert not strip(None, (0, 1)).strip() and not strip(float("nan"), (0, 1)).strip()
