@@ -29,10 +29,8 @@ GOOD, BAD, LOOK = "#D5E8D4", "#F8CECC", "#FFF2CC"
 # points of a line, and the lines that a row shows at most: 90 points, so that a screen holds ten rows
 LINE_HEIGHT, MOST_LINES = 15, 6
 
-# characters across a column: with wider ones a page of paper, as wide as the table, would be too small to read
+# characters across a column
 NARROWEST, WIDEST = 10, 30
-
-A4 = 9
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,7 @@ class Sheet:
     """A frame on a sheet of its own, with a filter.
 
     head: lines above the table. colours: text of a cell -> its colour. frozen: columns that stay in place when the
-    sheet is moved. links: addresses for the cells of the first column, relative to the workbook.
+    sheet is moved.
     """
 
     name: str
@@ -48,7 +46,6 @@ class Sheet:
     head: Sequence[str] = ()
     colours: Mapping[str, str] = field(default_factory=dict)
     frozen: int = 1
-    links: Sequence[str] = ()
 
 
 def write_workbook(
@@ -82,19 +79,17 @@ def _write_sheet(
     book: Any,
     sheet: Sheet,
 ) -> None:
-    """Write the lines above a table, and the table, which is as wide as a page where it is printed."""
+    """Write the lines above a table, and the table."""
     page = book.add_worksheet(sheet.name)
     look = {"valign": "top", "text_wrap": True}
     plain = book.add_format({**look, "num_format": "0.000"})
     heading = book.add_format({**look, "bold": True, "bottom": 1})
-    link = book.add_format({**look, "font_color": "#1155CC", "underline": 1})
     coloured = {
         text: book.add_format({**look, "bg_color": colour})
         for text, colour in sheet.colours.items()
     }
     page.write_column(0, 0, map(cell, sheet.head))
     header = len(sheet.head) + 1 if sheet.head else 0
-    last_row, last_column = header + max(len(sheet.frame), 1), len(sheet.frame.columns) - 1
     lines = [1] * len(sheet.frame)
     for index, column in enumerate(sheet.frame):
         head, *values = map(cell, [column, *sheet.frame[column].tolist()])
@@ -106,25 +101,10 @@ def _write_sheet(
         page.write(header, index, head, heading)
         for row, value in enumerate(values, header + 1):
             page.write(row, index, value, coloured.get(value, plain))
-    # a link of a text is written behind it, so that the text stays as it is
-    for row, (address, value) in enumerate(zip(sheet.links, sheet.frame.iloc[:, 0]), header + 1):
-        page.write_url(
-            row,
-            0,
-            f"external:{address}",
-            link,
-            cell(value),
-        )
     for row, n_lines in enumerate(lines, header + 1):
         page.set_row(row, LINE_HEIGHT * n_lines)
     page.freeze_panes(header + 1, sheet.frozen)
-    page.autofilter(header, 0, last_row, last_column)
-    page.set_landscape()
-    page.set_paper(A4)
-    page.set_margins(0.4, 0.4)
-    page.print_area(0, 0, last_row, last_column)
-    page.fit_to_pages(1, 0)
-    page.repeat_rows(header)
+    page.autofilter(header, 0, header + max(len(sheet.frame), 1), len(sheet.frame.columns) - 1)
 
 
 def _height(

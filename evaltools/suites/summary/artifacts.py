@@ -6,10 +6,9 @@ it too; the workbook is the file for a spreadsheet program, and holds no formula
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 import numpy as np
 import pandas as pd
@@ -17,7 +16,6 @@ import pandas as pd
 from ...core.files import write_csv
 from ...core.language import listed, say
 from ...report.excel import BAD, GOOD, LOOK, Sheet, write_workbook
-from ...report.text import anchor
 from ...report.trust import spoken_checks
 from .cards import in_order, in_short, why
 from .options import rules_in_force
@@ -103,29 +101,23 @@ def scores_frame(
 def sheets(run: Run) -> list[Sheet]:
     """What must not ship with the counts above it, all cases, and a row a case and metric for people to label."""
     colours = {say(WORD_OF["fail"]): BAD, say(WORD_OF["look"]): LOOK, say(WORD_OF["ok"]): GOOD}
-    page = f"../../reports/{quote(run.name)}/metric_report.html"
-
-    def of_cases(
-        name: str,
-        cases: pd.DataFrame,
-        head: Sequence[str],
-    ) -> Sheet:
-        links = [f"{page}#{anchor('sample', case_id)}" for case_id in cases["case_id"]]
-        return Sheet(
-            say(name),
-            cases_frame(cases),
-            head,
-            colours,
-            3,
-            links,
-        )
-
     cases = in_order(run, run.units)
     label_help = f"{say(LABEL_HELP)} summary_scores.xlsx"
     labels = labels_frame(cases, rules_in_force(run.options).thresholds)
     return [
-        of_cases("Do not ship", cases[cases["state"] == "fail"], head_lines(run)),
-        of_cases("Cases", cases, ()),
+        Sheet(
+            say("Do not ship"),
+            cases_frame(cases[cases["state"] == "fail"]),
+            head_lines(run),
+            colours,
+            3,
+        ),
+        Sheet(
+            say("Cases"),
+            cases_frame(cases),
+            colours=colours,
+            frozen=3,
+        ),
         Sheet(
             say("Scores and labels"),
             labels,

@@ -60,18 +60,9 @@ def test_the_workbook_of_the_example_in_korean(tmp_path: Path) -> None:
     assert {row[2] for row in labels[3:]} == {None}
     for sheet in book:
         assert sheet.freeze_panes[0] in "DE" and sheet.auto_filter.ref
-        assert (
-            sheet.page_setup.orientation == "landscape"
-            and sheet.sheet_properties.pageSetUpPr.fitToPage
-        )
-        across = sum(column.width for column in sheet.column_dimensions.values())
-        assert across < 240, "at least 65% of its size on paper"
         assert max(row.height or 15 for row in sheet.row_dimensions.values()) <= 90
         for cell in (c for row in sheet.iter_rows() for c in row):
             assert cell.data_type != "f"
-            if cell.hyperlink:
-                link = f"{cell.hyperlink.target}#{cell.hyperlink.location}".replace("\\", "/")
-                assert link == f"../../reports/cases/metric_report.html#sample-{cell.value}"
 
 
 @pytest.mark.parametrize(
