@@ -357,8 +357,7 @@ class Client:
             retry = works or self.sent < FIRST_ATTEMPTS
             raise CallFailed(sentence, retry=retry, lasting=not works) from None
         except openai.APIStatusError as error:
-            headers = error.response.headers
-            raise failure_of_status(error.status_code, error.code, error.param, headers) from None
+            raise failure_of_status(error) from None
         except ReplyTooLarge as error:
             raise CallFailed(str(error)) from None
 

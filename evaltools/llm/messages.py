@@ -290,20 +290,12 @@ class CallFailed(Exception):
     param: str = ""
 
 
-def failure_of_status(
-    status: int,
-    code: str | None,
-    param: str | None,
-    headers: Mapping[str, str],
-) -> CallFailed:
-    """What an HTTP status that is no success means; `code` and `param` are those of the error.
-
-    >>> failure_of_status(401, None, None, {}).sentence
-    'the server answered with HTTP status 401: the key is refused'
-    """
+def failure_of_status(error: Any) -> CallFailed:
+    """What an HTTP status that is no success means; `error`: the SDK's APIStatusError."""
+    status, code = error.status_code, str(error.code)
     sentence = f"the server answered with HTTP status {status}"
-    wait = retry_after(headers)
-    reason = LASTING.get(code or "") or LASTING.get(status)
+    wait = retry_after(error.response.headers)
+    reason = LASTING.get(code) or LASTING.get(status)
     if code == "context_length_exceeded":
         return CallFailed(f"{sentence}: the model's context is too short for the request")
     if 300 <= status < 400:
@@ -318,7 +310,7 @@ def failure_of_status(
         status,
         retry,
         wait,
-        param=param or "",
+        param=str(error.param),
     )
 
 
@@ -382,7 +374,7 @@ def parse(
         value = json.loads(text, strict=False)
         return model.model_validate_json(json.dumps(value))
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        first = error.errors()[0]
         field = ".".join(map(str, first["loc"][:3])) or "reply"
         reason = f"does not fit: {field}: {first['msg']}"
         if first["type"] == "json_invalid":

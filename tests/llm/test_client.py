@@ -43,6 +43,7 @@ def test_equal_requests_are_sent_once_and_a_second_run_sends_none(tmp_path: Path
     ("sent", "why"),
     [
         (Sent(401, b"{}"), "the key is refused"),
+        (Sent(401, b'{"error": {"code": {}, "param": []}}'), "the key is refused"),
         (Sent(404, b"{}"), "no such model"),
         (
             Sent(429, b'{"error": {"code": "insufficient_quota", "message": "no"}}'),
