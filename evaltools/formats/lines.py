@@ -66,7 +66,12 @@ def nikl(source: Source) -> Records:
         line: Nikl,
     ) -> Rows:
         tuples = [
-            opinion(ref, term or "", polarity, (start, end) if term else None)
+            opinion(
+                ref,
+                term or "",
+                polarity,
+                (start, end) if term else None,
+            )
             for ref, (term, start, end), polarity in line.annotation
         ]
         yield {

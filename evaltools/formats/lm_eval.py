@@ -88,7 +88,12 @@ def read(source: Source) -> Records:
         is_own = line.doc_hash and line.doc_hash not in shared
         scores = []
         for name, value in line.values.items():
-            scores.append(Score(f"{name},{line.filter}", value, directions.get(name)))
+            score = Score(
+                f"{name},{line.filter}",
+                value,
+                directions.get(name),
+            )
+            scores.append(score)
         return score_rows(
             str(line.doc_hash if is_own else line.doc_id),
             scores,

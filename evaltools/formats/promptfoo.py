@@ -106,7 +106,15 @@ def read(source: Source) -> Records:
         }
         return score_rows(
             outcome.test,
-            [Score(metric, value, True, error) for metric, value in values],
+            [
+                Score(
+                    metric,
+                    value,
+                    True,
+                    error,
+                )
+                for metric, value in values
+            ],
             described,
             condition=conditions[outcome.column],
             trial=str(repeats[test]) if len(outcomes) > len(tests) else None,
