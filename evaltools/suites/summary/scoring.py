@@ -22,7 +22,7 @@ from .entities import ReadText, read_text, unread_figures
 from .read import split_tags
 from .rules import DEFAULT_RULES, FOLLOWUP_TAG, Rules, load_rules
 from .text import composed
-from .wording import find_tag, needless, promises, weakly_said
+from .wording import find_matches, find_tag, promises, weakly_said
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,7 +300,7 @@ def _needs_followup(
     if expected:
         found, _ = find_tag(FOLLOWUP_TAG, summary, sources, rules)
     else:
-        found = needless(summary, sources, rules)
+        found = find_matches(rules.sure, summary, rules)
     evidence = {"phrases": found.standing, "let_off": found.let_off}
     good = bool(found.standing) == expected
     if blank and not expected:

@@ -42,10 +42,7 @@ Place = dict[str, Any]
 
 STATED_RATE = "a source states the rate"
 
-STATED_DUTY = "a source states the duty"
-
 _RATE = re.compile("[0-9]|전액|원금")
-_DUTY = re.compile(r"필요|야만?\s")
 
 ALIKE = 1 / 3
 """Share of the words and figures of the shorter of two clauses that stand in both, if they say the same."""
@@ -165,7 +162,6 @@ class Clause:
     """
 
     place: Place
-    text: str
     worded: bool
     words: frozenset[str]
 
@@ -225,33 +221,12 @@ def promises(
     The literal rules, which do not fold look-alikes, let nothing off.
     """
     matches = find_matches(named, summary, rules)
-    if not rules.fold or not matches.standing:
-        return matches
-    return _unless_stated(matches, summary, _carriers(named, sources, rules), _RATE, STATED_RATE)
-
-
-def needless(summary: ReadText, sources: Sequence[ReadText], rules: Rules) -> Matches:
-    """The follow-ups of a summary of which none is due; a duty that a source states (확인해야 유지됨) is let off."""
-    matches = find_matches(rules.sure, summary, rules)
-    texts = sources if rules.fold else ()
-    stated = [clause for source in texts for clause in _clauses(source, ())]
-    duties = [clause for clause in stated[:MOST_CLAUSES] if _DUTY.search(clause.text)]
-    return _unless_stated(matches, summary, duties, _DUTY, STATED_DUTY)
-
-
-def _unless_stated(
-    matches: Matches,
-    summary: ReadText,
-    stated: Sequence[Clause],
-    kind: re.Pattern[str],
-    reason: str,
-) -> Matches:
-    """The matches, those let off that stand in a clause of the kind that tells a stated one again."""
+    stated = _carriers(named, sources, rules) if rules.fold and matches.standing else []
     for clause in _clauses(summary, matches.standing) if stated else ():
         text = clause.place["text"]
-        if clause.worded and kind.search(text) and any(map(clause.tells, stated)):
+        if clause.worded and _RATE.search(text) and any(map(clause.tells, stated)):
             matches.standing.remove(clause.place)
-            matches.let_off.append({**clause.place, "let_off": reason, "by": text})
+            matches.let_off.append({**clause.place, "let_off": STATED_RATE, "by": text})
     return matches
 
 
@@ -285,6 +260,6 @@ def _clauses(read: ReadText, matches: Sequence[Place]) -> list[Clause]:
         figures = {entity.key for entity in within if entity.base}
         words = syllable_pairs(normalise(text)) | figures
         place = worded[0] if worded else {"text": text, "at": [start, end]}
-        clauses.append(Clause(place, text, bool(worded), words))
+        clauses.append(Clause(place, bool(worded), words))
         start = end
     return clauses
