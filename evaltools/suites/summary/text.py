@@ -38,8 +38,6 @@ def composed(text: str) -> str:
     >>> composed("３천만\u200b원")
     '３천만원'
     """
-    if text.isascii():
-        return text
     visible = _INVISIBLE.sub("", text)
     return _WORD.sub(lambda word: unicodedata.normalize("NFC", word[0]), visible)
 

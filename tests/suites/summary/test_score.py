@@ -110,7 +110,6 @@ def test_a_case_that_gives_tags_says_whether_a_follow_up_is_due(
         ("100% 환급 상품임.", "공시이율 2.9%", "summary_non_definitive", 0.0),
         ("면책기간 90일", "90일이 지난 다음 날부터 보장됩니다.", "summary_accuracy", 1.0),
         ("3월 31일까지", "3월 말일까지 내세요.", "summary_accuracy", 1.0),
-        ("신분증 확인 필요", "해지하려면 신분증을 확인해야 합니다.", "summary_needs_followup", 1.0),
     ],
 )
 def test_what_a_source_says(answer: str, context: str, metric: str, score: float) -> None:
