@@ -284,19 +284,17 @@ class Sources:
         kind = fact.entity.kind
         if all(NEGATIVE in source.says for source in self.same[fact.entity.key]):
             return (CHANGE, True) if DOWN not in fact.says else ("", False)
-        whys = _contradicted(fact, nearest)
-        if not whys:
-            return "", False
+        why = _contradicted(fact, nearest)
         alike = self.alike(fact, nearest, unknown=int(kind == CLAIM))
         of_period = kind not in (*SUMS, CLAIM) and not fact.says & nearest.says & BOUNDS
         turned_twice = (DENIED in fact.says) != (DENIED in nearest.says)
         if (
-            (whys[0] == OPPOSITE_PAYMENT and of_period)
-            or (whys[0] == OPPOSITE_BOUND and turned_twice)
+            (why == OPPOSITE_PAYMENT and of_period)
+            or (why == OPPOSITE_BOUND and turned_twice)
             or (kind == CLAIM and alike < ALIKE)
         ):
-            return "", False
-        return whys[0], len(whys) == 1 and alike >= ALIKE
+            why = ""
+        return why, why != "" and alike >= ALIKE
 
     def instead(self, fact: Fact) -> Fact | None:
         """The sources' own value of the kind at the item of a value that none of them states.
@@ -412,11 +410,11 @@ def _total(
     return math.fsum(weights.get(word, unknown) for word in words)
 
 
-def _contradicted(one: Fact, other: Fact) -> list[str]:
-    """The names of what the one says of which the other says the opposite."""
+def _contradicted(one: Fact, other: Fact) -> str:
+    """The name of what the one says of which the other says the opposite; "" for nothing."""
     of_other = other.says - one.says
     opposites = (OPPOSITE[side] for side in sorted(one.says & OPPOSITE.keys() - other.says))
-    return [why for side, why in opposites if side in of_other]
+    return next((why for side, why in opposites if side in of_other), "")
 
 
 def _is_alternative(fact: Fact, candidate: Fact) -> bool:
