@@ -202,14 +202,6 @@ class Suite:
         """The headline without the metrics that checks block."""
         return tuple(name for name in self.headline(options, blocked) if name not in blocked)
 
-    def primary_name(
-        self,
-        options: Any,
-        blocked: frozenset[str],
-    ) -> str:
-        """The metric that the verdict is about: the first of the headline; "" for none."""
-        return next(iter(self.headline_names(options, blocked)), "")
-
 
 def decoded(
     units: pd.DataFrame,

@@ -381,9 +381,10 @@ def make_run(
     )
     with speaking("en"):  # as in metrics.json; pages find them anew in their language
         run = replace(run, checks=tuple(run_checks(run)))
+    names = suite.headline_names(options, run.blocked)
     leads = {
-        "headline": list(suite.headline_names(options, run.blocked)),
-        "leading": suite.primary_name(options, run.blocked),
+        "headline": list(names),
+        "leading": next(iter(names), ""),
     }
     return replace(
         run,

@@ -112,13 +112,13 @@ def signature(shown: Result) -> str:
     """One line that says how the numbers of a run, or of a study by its first run, were made (after sacreBLEU)."""
     run = shown.results[0]
     seeds = {seed for of_seed in shown.conditions.values() for seed in of_seed}
-    usual = run.suite.primary_name(run.options, frozenset())
+    usual = run.suite.headline(run.options, frozenset())
     parts = {
         "suite": run.suite.name,
         **run.options.signature(),
         "metrics": run.manifest.policy.get("metrics"),
         "policy": run.manifest.policy["eval_policy_hash"],
-        "primary": None if shown.primary == usual else shown.primary,
+        "primary": None if shown.primary in usual[:1] else shown.primary,
         "where": run.query or None,
         "n": shown.n_units,
         "unit": run.suite.unit,
