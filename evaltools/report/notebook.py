@@ -19,7 +19,16 @@ from typing import Any
 
 from ..core import plugins
 from ..core.errors import WorkFailed
-from ..core.files import NOTEBOOK, asset_dir, atomic, bytes_hash, dumps, sha256, write_text
+from ..core.files import (
+    NOTEBOOK,
+    asset_dir,
+    atomic,
+    bytes_hash,
+    dumps,
+    safe_name,
+    sha256,
+    write_text,
+)
 from ..core.language import say, speak
 from ..core.manifest import changed_files, locked, set_aside
 from . import page, paper
@@ -150,9 +159,8 @@ def _result_links(job: ReportJob) -> dict[str, str]:
     """Files of the results from the folder of the report -> what they are; of a study those of its conditions."""
     folders = [Path(folder) for folder in job.results]
     if isinstance(job.paper, Study):
-        names = [f"{name}_aggregated" for name in job.paper.conditions]
-        places = dict.fromkeys(folder.parent for folder in folders)
-        folders = [place / name for place in places for name in names]
+        results = job.folder.parents[1] / "results"
+        folders = [results / f"{safe_name(name)}_aggregated" for name in job.paper.conditions]
     return {
         os.path.relpath(path, job.folder): folder.name
         for folder in folders
@@ -216,10 +224,6 @@ def execute(job: ReportJob) -> tuple[Any, str]:
     errors = [f"{o.ename}: {o.evalue}" for o in outputs if o.output_type == "error"]
     if not errors and "end_time" not in nb.metadata.papermill:
         errors = ["Kernel died"]
-    tags = [kernels.papermill.execute.ERROR_MARKER_TAG]
-    if errors and nb.cells[0].metadata.get("tags") != tags:  # papermill says nothing of these
-        text = f"**{errors[0]}** This notebook was not executed to its end."
-        nb.cells.insert(0, nbformat.v4.new_markdown_cell(text, metadata={"tags": tags}))
     return nb, "".join(errors[:1])
 
 

@@ -15,8 +15,7 @@ from markupsafe import Markup
 
 from ..core.files import dumps
 from ..core.language import say
-from ..stats.effects import differing, unit_changes, unit_values
-from ..stats.influence import label
+from ..stats.effects import differing, unit_values
 from .page import macros
 from .tables import HtmlTable, no_rows
 from .text import anchor, plain, titled
@@ -198,7 +197,7 @@ def sample_view(shown: Run | Study) -> SampleView:
 
     def order(run: Run, units: pd.DataFrame) -> pd.DataFrame:
         """Each sample once, with its values, the lowest value of the primary metric first."""
-        data = _by_sample(run.data, unit)
+        data = run.data.assign(**{unit: run.data[sample]}).drop(columns="item", errors="ignore")
         units = units.drop_duplicates(sample)
         for column, name in zip(titles, shown.headline):
             values = unit_values(data, run.metrics, unit, name)
@@ -227,12 +226,6 @@ def sample_view(shown: Run | Study) -> SampleView:
         head="Metric",
         columns={"value": "value"},
     )
-
-
-def _by_sample(units: pd.DataFrame, unit: str) -> pd.DataFrame:
-    """Units of which each is a sample of its own, where they are clusters of samples."""
-    own = units.get("item", units[unit])
-    return units.assign(**{unit: own}).drop(columns="item", errors="ignore")
 
 
 # --- one run
@@ -285,18 +278,11 @@ def changed_units(
     metric: str,
     candidate: str,
 ) -> pd.DataFrame:
-    """The samples that carry a difference (`stats.unit_changes`), with the `sign` of their change.
+    """The units that carry a difference (`stats.unit_changes`), with the `sign` of their change.
 
     One with a value on one side only changes as it moves the whole.
     """
-    unit = study.suite.unit
-    sides = [
-        (name, {seed: _by_sample(data, unit) for seed, data in study.frames(name).items()})
-        for name in (study.baseline, candidate)
-    ]
-    labelled = label(sides, study.metrics, unit)
-    changes = unit_changes(labelled, study.metric(metric).name)
-    changed = differing(changes)
+    changed = differing(study.changes(metric, candidate))
     change = changed["change"].fillna(changed["influence"]).fillna(0)
     return changed.assign(sign=np.sign(change).astype(int))
 
@@ -332,7 +318,7 @@ def samples_that_differ(
     names, found = changed.iloc[:, 0], []
     for condition in (study.baseline, candidate):
         for seed, run in study.conditions[condition].items():
-            own = run.units.get("item", run.units[study.suite.unit])
+            own = run.units[study.suite.unit]
             units = view.order(run, run.units[own.isin(names)])
             units = units.assign(by=[(condition, seed)] * len(units))
             found.append(units.set_axis(own.loc[units.index]))

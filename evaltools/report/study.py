@@ -19,7 +19,7 @@ from ..core.suite import Suite
 from ..stats.breakdown import PART, by_parts, compare_parts
 from ..stats.compare import compare_all, directions, ranks
 from ..stats.effects import unit_changes
-from ..stats.influence import Condition, Runs, label
+from ..stats.influence import Condition, label
 from ..stats.intervals import aggregate
 from ..stats.plan import plan
 from . import paper, study_sentences
@@ -89,13 +89,12 @@ class Study(Result):
             raise UsageError(f"no candidate {name!r}; there is {first_names(self.candidates)}")
         return name or self.candidates[0]
 
-    def frames(self, condition: str) -> Runs:
-        """Seed -> units of one condition, as stored."""
-        return {seed: run.data for seed, run in self.conditions[condition].items()}
-
     def labelled(self, *names: str) -> list[Condition]:
         """These conditions, with the same labels for their units."""
-        runs = [(name, self.frames(name)) for name in names]
+        runs = [
+            (name, {seed: run.data for seed, run in self.conditions[name].items()})
+            for name in names
+        ]
         return label(runs, self.metrics, self.suite.unit)
 
     @cached_property

