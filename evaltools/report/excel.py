@@ -37,13 +37,14 @@ NARROWEST, WIDEST = 10, 30
 class Sheet:
     """A frame on a sheet of its own, with a filter.
 
-    head: lines above the table. colours: text of a cell -> its colour. frozen: columns that stay in place when the
-    sheet is moved.
+    head, foot: lines above the table, and below it. colours: text of a cell -> its colour. frozen: columns that stay
+    in place when the sheet is moved.
     """
 
     name: str
     frame: pd.DataFrame
     head: Sequence[str] = ()
+    foot: Sequence[str] = ()
     colours: Mapping[str, str] = field(default_factory=dict)
     frozen: int = 1
 
@@ -57,7 +58,7 @@ def write_workbook(
 
     for sheet in sheets:
         n_rows = len(sheet.frame)
-        if n_rows + len(sheet.head) + 2 > ROW_LIMIT:
+        if n_rows + len(sheet.head) + len(sheet.foot) + 2 > ROW_LIMIT:
             raise UsageError(
                 f"{n_rows} rows are too many for a sheet of a workbook ({ROW_LIMIT}); score fewer cases at a time"
             )
@@ -89,7 +90,9 @@ def _write_sheet(
         for text, colour in sheet.colours.items()
     }
     page.write_column(0, 0, map(cell, sheet.head))
-    header = len(sheet.head) + 1 if sheet.head else 0
+    header = len(sheet.head)
+    last_row = header + max(len(sheet.frame), 1)
+    page.write_column(last_row + 2, 0, map(cell, sheet.foot))
     lines = [1] * len(sheet.frame)
     for index, column in enumerate(sheet.frame):
         head, *values = map(cell, [column, *sheet.frame[column].tolist()])
@@ -104,7 +107,7 @@ def _write_sheet(
     for row, n_lines in enumerate(lines, header + 1):
         page.set_row(row, LINE_HEIGHT * n_lines)
     page.freeze_panes(header + 1, sheet.frozen)
-    page.autofilter(header, 0, header + max(len(sheet.frame), 1), len(sheet.frame.columns) - 1)
+    page.autofilter(header, 0, last_row, len(sheet.frame.columns) - 1)
 
 
 def _height(

@@ -36,9 +36,9 @@ def test_tables_of_cells_are_the_estimates_and_the_files(tmp_path: Path) -> None
         row = counts.loc[names["METRICS"][metric]]
         of_metric = written[written["metric"] == metric]
         of_state = {state: of_metric["state"] == state for state in ("fail", "look", "ok")}
-        assert row["fail"] == of_state["fail"].sum()
-        assert row["look"] == of_state["look"].sum()
-        assert row["ok"] == (of_state["ok"] & of_metric["measured"]).sum()
+        assert row["Do not ship"] == of_state["fail"].sum()
+        assert row["Check"] == of_state["look"].sum()
+        assert row["OK"] == (of_state["ok"] & of_metric["measured"]).sum()
     units, tags = names["units"], names["tags"]
     assert tags["risk"].eq("covered").sum() == units["summary_risk_coverage_num"].sum()
     assert len(tags) == units["summary_risk_coverage_den"].sum()
@@ -63,8 +63,8 @@ def test_a_missing_risk_has_its_sentence_and_a_promise_stands_or_is_taken_back(
     assert missing.loc[("b", "deductible"), "source"] == sentence
     assert missing.loc[("b", "reduction"), "source"] == ""  # no context names one
     assert names["by_tag"]["deductible"] == pytest.approx(1 / 3)
-    promises = names["promises"].set_index("case")
-    assert promises["phrase"].to_dict() == {"promise": "counts", "denied": "taken back"}
+    promises = names["promises"].reset_index().set_index("case")
+    assert promises["counts as promise"].to_dict() == {"promise": "yes", "denied": "no"}
     assert promises.loc["denied", "reason"] == "denies that it is so"
 
 

@@ -39,11 +39,11 @@ GROUPS = {
     "fixed": ("outcome_{key} == 'fix'", "Fixed: wrong before review, right after"),
     "still": ("outcome_{key} == 'still'", "Still wrong: before review and after"),
     "wrong": ("not protocol & f1_s2_{key} < 1", "Wrong: not the tuples of the gold"),
-    "degraded": ("degraded_{key}", "Degraded: changed, and F1 fell"),
-    "conflict": (
-        "conflict_raw | conflict_raw_refpol",
-        "Conflict: one aspect carries two polarities",
+    "degraded": (
+        "degraded_{key} & outcome_{key} != 'break'",
+        "Degraded: wrong before review, and F1 fell",
     ),
+    "conflict": ("conflict", "Conflict: one aspect carries two polarities"),
     "implicit-invalid": ("implicit_invalid", "Implicit gold without a valid prediction"),
     "out-of-text": ("final_out_of_text", "Final term that is not in the text"),
     "dropped-out-of-text": (

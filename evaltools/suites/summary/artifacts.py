@@ -99,16 +99,18 @@ def scores_frame(
 
 
 def sheets(run: Run) -> list[Sheet]:
-    """What must not ship with the counts above it, all cases, and a row a case and metric for people to label."""
+    """What must not ship with the counts around it, all cases, and a row a case and metric for people to label."""
     colours = {say(WORD_OF["fail"]): BAD, say(WORD_OF["look"]): LOOK, say(WORD_OF["ok"]): GOOD}
     cases = in_order(run, run.units)
     label_help = f"{say(LABEL_HELP)} summary_scores.xlsx"
     labels = labels_frame(cases, rules_in_force(run.options).thresholds)
+    first, *rest = head_lines(run)
     return [
         Sheet(
             say("Do not ship"),
             cases_frame(cases[cases["state"] == "fail"]),
-            head_lines(run),
+            [first],
+            rest,
             colours,
             3,
         ),

@@ -49,15 +49,15 @@ def test_the_workbook_of_the_example_in_korean(tmp_path: Path) -> None:
         rows[0][0]
         == "cases: 요약 24건 중 11건은 사용할 수 없습니다 · 3건 추가 확인 필요, 10건 이상 없음"
     )
-    assert len(rows) - head - 1 == 11 and {row[1] for row in rows[head + 1 :]} == {"사용 불가"}
-    reasons = {row[0]: row[2] for row in rows[head + 1 :]}
+    assert head == 1 and {row[1] for row in rows[head + 1 : 13]} == {"사용 불가"}
+    reasons = {row[0]: row[2] for row in rows[head + 1 : 13]}
     assert reasons["promise"] == (
         "100% → 원문 80% (치료비의 80%를 보장합니다)\n단정 표현 사용: “무조건”, “100%”"
     )
-    assert any(str(row[0]).startswith("규칙: ko-insurance") for row in rows[:head])
+    assert any(str(row[0]).startswith("규칙: ko-insurance") for row in rows[13:])
     labels = cells(path, "점수와 사람 판정")
-    assert labels[2][2:4] == ["사람 판정", "평가자"] and len(labels) == 3 + 24 * 4
-    assert {row[2] for row in labels[3:]} == {None}
+    assert labels[1][2:4] == ["사람 판정", "평가자"] and len(labels) == 2 + 24 * 4
+    assert {row[2] for row in labels[2:]} == {None}
     for sheet in book:
         assert sheet.freeze_panes[0] in "DE" and sheet.auto_filter.ref
         assert max(row.height or 15 for row in sheet.row_dimensions.values()) <= 90
