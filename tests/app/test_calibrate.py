@@ -83,7 +83,7 @@ def test_the_workbook_is_read_with_the_labels_that_people_wrote_into_it(
     book = openpyxl.load_workbook(path)
     sheet = book.worksheets[2]
     words = iter(["합격", "불합격", "예", "아니요", 1, 0, "yes", "FAIL", 0.5])
-    for row in sheet.iter_rows(min_row=4):
+    for row in sheet.iter_rows(min_row=3):
         if row[8].value == "summary_accuracy" and row[4].value is not None:
             row[2].value, row[3].value = next(words, None), "김"
     book.save(path)
@@ -92,7 +92,7 @@ def test_the_workbook_is_read_with_the_labels_that_people_wrote_into_it(
     assert (row["metric"], row["n"], row["n_labelled"]) == ("summary_accuracy", 21, 9)
     assert row["labels_mean"] == pytest.approx(4.5 / 9)
     # the threshold of the workbook, as that of the CSV: a score of .5 does not pass at .9
-    for row in sheet.iter_rows(min_row=4):
+    for row in sheet.iter_rows(min_row=3):
         row[2].value = None if row[2].value == 0.5 else row[2].value
     book.save(path)
     call("calibrate", path, "-o", tmp_path / "c.csv")
