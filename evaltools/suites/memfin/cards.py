@@ -152,11 +152,19 @@ def _required_text(key: Mapping[str, str]) -> str:
     return f"{say(field)} {key['target_text']}"
 
 
-def _counted(required: Sequence[str], missed: Sequence[str]) -> tuple[str, str, list[str]]:
+def _counted(
+    required: Sequence[str],
+    missed: Sequence[str],
+) -> tuple[str, str, list[str]]:
     """What was required, how much of it there is, and why that falls short."""
     n, total = len(required) - len(missed), len(required)
     why = [say("missing: {what}", what=listed(missed))] if missed else []
-    return listed(required), say("{n} of {total}", n=n, total=total), why
+    found = say(
+        "{n} of {total}",
+        n=n,
+        total=total,
+    )
+    return listed(required), found, why
 
 
 def _compliance_reasons(
@@ -175,7 +183,14 @@ def _compliance_reasons(
     reasons += map(_violation, (one for one in turn["violations"] if not one.get("phrase")))
     if n_denied := [place.mark for place, _ in forbidden].count("look"):
         text = "denied: {n} of {of} forbidden words"
-        reasons.insert(0, say(text, n=n_denied, of=len(forbidden)))
+        reasons.insert(
+            0,
+            say(
+                text,
+                n=n_denied,
+                of=len(forbidden),
+            ),
+        )
     return reasons
 
 
