@@ -172,7 +172,7 @@ def trust_line(shown: Result) -> Markup:
         if n := levels[level]:
             counts.append(say(one if n == 1 else several, n=n))
     gists = [_gist(check.message) for check in checks if check.level != "info"][:2]
-    gist = f": {listed(gists, '; ')}" if gists else ""
+    gist = study_sentences.whole_sentence("", listed(gists, "; "))
     return macros().trust(
         " · ".join(counts) or say("No caution"),
         gist,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .study import Study
 
 # label of a group of units that differ -> the sign of their change
-CHANGES = {"Higher": 1, "Lower": -1, "Both ways": 0}
+CHANGES = {"Higher": 1, "Lower": -1, "Differs by seed": 0}
 
 # columns of units that hold their text, the first of them that is there
 TEXTS = ("text", "input", "question", "prompt", "answer", "output")

@@ -118,7 +118,7 @@ def verdict_parts(
         details.append(p_equation(p))
     if row["short"]:
         details.append(say("no verdict: {why}", why=say(SHORTFALLS[row["short"]])))
-    return finding, f"{listed(details, '; ')}."
+    return finding, say("{details}.", details=listed(details, "; "))
 
 
 def whole_sentence(finding: str, details: str) -> str:

@@ -59,7 +59,7 @@ class Calibration:
     """A judge held against labels.
 
     `frame`: COLUMNS, a row a metric that has labels; null: not measured. `notes`: a sentence for each metric whose
-    labels are fewer than LEAST, or cannot have been drawn at random.
+    labels cannot have been drawn at random, and one for all whose labels are fewer than LEAST.
     """
 
     frame: pd.DataFrame
@@ -85,7 +85,7 @@ def calibrate(
     0      m  60          40         0.5            0.75
     """
     scores = scores[scores["measured"]]
-    rows, notes = [], []
+    rows, notes, few = [], [], []
     for metric, votes in labels.groupby("metric", sort=False):
         cases = scores[scores["metric"] == metric]
         is_used = votes["case_id"].isin(cases["case_id"])
@@ -113,9 +113,7 @@ def calibrate(
         }
         if n < LEAST:
             n_alike = int((cases["passed"] == (label >= PASS))[~np.isnan(label)].sum())
-            notes.append(
-                f"{metric}: score and label agree in {n_alike} of {n} cases; fewer than {LEAST} labels correct no mean"
-            )
+            few.append(f"{metric} in {n_alike} of {n} cases")
         else:
             _, *of_labels = corrected_mean(
                 score,
@@ -134,6 +132,11 @@ def calibrate(
                 "labels that were not drawn at random say nothing of the rest"
             )
         rows.append(row)
+    if few:
+        agreeing = ", ".join(few)
+        notes.append(
+            f"fewer than {LEAST} labels correct no mean; score and label agree: {agreeing}"
+        )
     return Calibration(pd.DataFrame(rows, columns=list(COLUMNS)), tuple(notes))
 
 

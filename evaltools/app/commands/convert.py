@@ -49,7 +49,8 @@ from ...formats.convert import convert as convert_files
 @click.option(
     "--sep",
     type=click.Choice([",", ";", "|", "tab"]),
-    help="ragas: what separates the cells of a CSV file.",
+    metavar="SEP",
+    help="ragas: what separates the cells of a CSV file: , ; | or tab.",
 )
 @click.option("--decimal", type=click.Choice([".", ","]), help="ragas: the decimal mark.")
 @on_error_option
@@ -62,7 +63,7 @@ def convert(
     quiet: bool,
     **options: Any,
 ) -> None:
-    """Files of other tools to files of this one.
+    """Convert files of other tools to files that evaltools reads.
 
     They become gold or predictions of Conflict Review, or rows of the suite `table`.
 
