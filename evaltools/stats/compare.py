@@ -335,7 +335,7 @@ def _intervals(rows: pd.DataFrame, resampling: Resampling | None) -> pd.DataFram
         draws = all_draws.get(found)
         interval, within, mde = interval_of(found, level, draws, method), Interval(), np.nan
         if margin > 0:
-            within = interval_of(found, min(2 * level, 0.99), draws, method)
+            within = interval_of(found, min(2 * level, 0.99), draws, method, unseen=level)
         if found:
             error, t, df = widest(found.accounts, level)
             delta = found.value

@@ -12,7 +12,7 @@ from scipy.special import ndtr
 from ..core.errors import UsageError
 from ..core.estimates import Resampling, complete, public_frame
 from ..core.metric import Metric, MetricTable
-from .effects import MIN_UNITS, Effect
+from .effects import MIN_UNITS, ROUGH, Effect
 from .formulas import (
     DOUBT,
     DOUBT_OF_PARTS,
@@ -86,19 +86,27 @@ def interval_of(
     alpha: float,
     draws: Draws | None = None,
     method: str = "auto",
+    unseen: float | None = None,
 ) -> Interval:
-    """The interval of an effect with the probability alpha outside; `draws`: its bootstrap, if it has one."""
-    e = effect
+    """The interval of an effect with the probability alpha outside; `draws`: its bootstrap, if it has one.
+
+    `unseen`: the probability that gains, or losses, of which none were drawn lie outside (default: alpha).
+    """
+    e, unseen = effect, unseen or alpha
     if e is None or not e.n_units or np.isnan(e.value):
         return Interval()
     if draws and method != "auto":
         return Interval(*draws.bounds(alpha, method), method)
+    if e.a and e.is_within and any(map(_has_small_ratio, e.sides)):
+        ratios = range(len(e.b.formula.ratios))
+        parts = [Effect(e.b.ratio(i), e.a.ratio(i)) for i in ratios]
+        return _joined(parts, np.sign(e.b.formula.weights), e.limits, alpha, unseen)
     if e.parts:
-        return _over_seeds(e, alpha)
+        return _over_seeds(e, alpha, unseen)
     if not e.is_within:
         return _t_interval(e, alpha, draws)
     if e.a:
-        return _of_difference(e, alpha, draws)
+        return _of_difference(e, alpha, unseen, draws)
     run = e.b
     if draws and _carries_bca(run):
         return Interval(*draws.bounds(alpha), "bca")
@@ -123,6 +131,12 @@ def _within(
     method: str,
 ) -> Interval:
     return Interval(max(bounds[0], limits[0]), min(bounds[1], limits[1]), method)
+
+
+def _has_small_ratio(side: Cells) -> bool:
+    """Whether a ratio has few effective units, less than half of another's: together they would pass for many."""
+    sizes = [effective_units(shares) for shares in side.ratio_shares.T]
+    return min(sizes) < min(ROUGH, max(sizes) / 2)
 
 
 def _carries_bca(run: Cells) -> bool:
@@ -159,6 +173,7 @@ def _t_interval(
 def _of_difference(
     e: Effect,
     alpha: float,
+    unseen: float,
     draws: Draws | None = None,
 ) -> Interval:
     """Rows 7 and 8: the interval of a difference within limits, of one run each, or within a run."""
@@ -166,7 +181,7 @@ def _of_difference(
     small, large = e.n_of_sides
     is_uneven = small < MIN_UNITS or 2 * small < large
     if e.is_of_other_units or (n_differ >= MIN_UNITS and is_uneven):
-        return _apart(e, alpha)
+        return _of_sides(e, alpha)
     if draws and effective_units(e.shares[e.differs]) >= BCA_UNITS:
         return Interval(*draws.bounds(alpha), "bca")
     found = _t_interval(e, alpha) if n_differ >= MIN_UNITS else Interval()
@@ -174,7 +189,7 @@ def _of_difference(
         return found
     span = (e.limits[1] - e.limits[0]) / 2
     return _within(
-        gains_and_losses(e.differences, e.shares, span, alpha),
+        gains_and_losses(e.differences, e.shares, span, alpha, unseen),
         e.limits,
         "mover",
     )
@@ -185,12 +200,14 @@ def gains_and_losses(
     shares: Array,
     span: float,
     alpha: float,
+    unseen: float,
 ) -> tuple[float, float]:
     """Row 8: the interval of a paired difference from few units that differ.
 
     `differences` (units,) sum to it; `shares` (units,), what each unit weighs, sum to 1. `span`: how
     far apart the limits are. Gains and losses are each a mean within 0 and the span, with a score
-    interval of its own, put together by MOVER.
+    interval of its own, put together by MOVER. `unseen`: the probability that the bound of gains, or losses, of which
+    none were drawn is too small.
     """
     limits, signs = np.array([[0.0, 0.0], [span, span]]), np.array([1.0, -1.0])
     parts = np.maximum(np.outer(differences, signs), 0.0)
@@ -204,7 +221,7 @@ def gains_and_losses(
         limits,
         signs,
         alpha,
-        DOUBT_OF_PARTS,
+        unseen,
     )
 
 
@@ -215,12 +232,12 @@ def score_sum(
     limits: Array,
     weights: Array,
     alpha: float,
-    doubt: float = DOUBT,
+    unseen: float | None = None,
 ) -> tuple[float, float]:
     """The interval of a weighted sum of `values` (parts,) within limits (2, parts): score-t of each, joined by MOVER.
 
-    `errors`, `shares` (units, parts): what units bring into the parts, and weigh there. Of gains, or losses, that were
-    not drawn the bound is that of `none_seen`.
+    `errors`, `shares` (units, parts): what units bring into the parts, and weigh there. Of gains and losses
+    (`unseen`) the bound is that of `none_seen` where none were drawn.
     """
     bounds = []
     for value, error, share, ends in zip(values, errors.T, shares.T, limits.T):
@@ -233,10 +250,10 @@ def score_sum(
             t_quantile(n - 1, alpha),
             ends,
             alpha,
-            doubt,
+            DOUBT if unseen is None else DOUBT_OF_PARTS,
         )
-        if doubt == DOUBT_OF_PARTS and value <= 0:
-            high = ends[1] * none_seen(n, alpha)
+        if unseen is not None and value <= 0:
+            high = ends[1] * none_seen(n, unseen)
         bounds.append((low, high))
     low, high = np.array(bounds).T
     below, above = mover(weights, values - low, high - values, errors)
@@ -244,18 +261,17 @@ def score_sum(
     return value - below, value + above
 
 
-def _over_seeds(e: Effect, alpha: float) -> Interval:
-    """Row 6, of two or more seeds."""
+def _over_seeds(
+    e: Effect,
+    alpha: float,
+    unseen: float,
+) -> Interval:
+    """Row 6, of two or more seeds; of a difference of few units the wider of it and row 8."""
     if e.is_within and e.is_of_other_units and e.n_of_sides[0] < MIN_UNITS:
-        return _apart(e, alpha)
+        return _of_sides(e, alpha)
     error, critical, _ = widest(e.accounts, alpha)
     is_still = error <= 1e-10 * max(np.abs(side.values).max() for side in e.sides)
-    if e.a or (e.b.formula.weights < 0).any():
-        # a difference: where nothing varies only what none of its units showed
-        if is_still:
-            found = _of_difference(e, alpha) if e.a and e.is_within else Interval()
-            return found if found.method == "mover" else Interval()
-    elif e.is_within:
+    if e.is_within and not e.a and (e.b.formula.weights > 0).all():
         variance = 0.0 if is_still else error**2
         n = effective_units(e.shares)
         return Interval(
@@ -269,19 +285,37 @@ def _over_seeds(e: Effect, alpha: float) -> Interval:
             ),
             "score-t",
         )
-    if is_still or (e.n_units < MIN_UNITS and not e.is_within):
-        return Interval()
-    half = error * critical
-    return _within((e.value - half, e.value + half), e.limits, "components")
+    found, half = Interval(), error * critical
+    if not is_still and (e.is_within or e.n_units >= MIN_UNITS):
+        found = _within((e.value - half, e.value + half), e.limits, "components")
+    if e.a and e.is_within and (is_still or e.differs.sum() < MIN_UNITS):
+        of_few = _of_difference(e, alpha, unseen)
+        if is_still or of_few.high - of_few.low > found.high - found.low:
+            return of_few
+    return found
 
 
-def _apart(e: Effect, alpha: float) -> Interval:
-    """The interval of a difference of two sides, one perhaps of few units: that of each by itself, joined by MOVER."""
-    ends = np.array([interval_of(Effect(side), alpha)[:2] for side in e.sides])
-    values = np.array([side.values.mean() for side in e.sides])
-    errors = np.stack([side.errors.mean(axis=0) for side in e.sides], axis=1)
-    below, above = mover(np.array([1.0, -1.0]), values - ends[:, 0], ends[:, 1] - values, errors)
-    return _within((e.value - below, e.value + above), e.limits, "mover")
+def _of_sides(e: Effect, alpha: float) -> Interval:
+    """The interval of a difference of two sides, one perhaps of few units, by that of each side alone."""
+    return _joined([Effect(side) for side in e.sides], np.array([1.0, -1.0]), e.limits, alpha)
+
+
+def _joined(
+    parts: Sequence[Effect],
+    signs: Array,
+    limits: Limits,
+    alpha: float,
+    unseen: float | None = None,
+) -> Interval:
+    """The interval of a sum of effects, each with its sign, by that of each, joined by MOVER."""
+    bounds = [interval_of(part, alpha, unseen=unseen) for part in parts]
+    values = np.array([part.value for part in parts])
+    below = [value - bound.low for value, bound in zip(values, bounds)]
+    above = [bound.high - value for value, bound in zip(values, bounds)]
+    errors = np.stack([part.errors for part in parts], axis=1)
+    reach = mover(signs, np.array(below), np.array(above), errors)
+    value = float(values @ signs)
+    return _within((value - reach[0], value + reach[1]), limits, "mover")
 
 
 # --- tables of estimates

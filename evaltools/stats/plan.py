@@ -81,6 +81,8 @@ def plan(
         raise UsageError(
             f"{metric}: a plan needs a pilot of {MIN_PILOT} or more units, some of which differ"
         )
+    # a unit may weigh more than another, or not be counted
+    per_unit = pilot.present.sum() / n
     upper, of_power = 1 - resampling.level / 2, ndtri(power)
     # what the pilot's variance may truly be, as parts of it
     shares = np.array([1.0, *(n - 1) / chdtri(n - 1, [0.025, 0.975])])
@@ -97,7 +99,7 @@ def plan(
             enough = np.nan
             if room > 0:
                 enough = (spread * n / (n - 2) * shares + more) / room
-            needed = np.maximum(needed, np.ceil(enough))
+            needed = np.maximum(needed, np.ceil(enough * per_unit))
         if n < ROUGH and needed[0] > 0:
             needed = np.array([float(f"{each:.0e}") for each in needed])
         rows.append((k, *needed, power, needed[0] * k))
@@ -116,7 +118,7 @@ def _variances(
     n = effective_units(pilot.shares)
     of_samples = n * sample_variance(pilot.errors, n)
     change = 0.0
-    if pilot.is_single:
+    if pilot.is_single and not pilot.parts:
         of_change = variance_of_change(pilot.value, np.sqrt(of_samples / n))
         of_samples = max(of_samples - of_change, 0.0)
         change = variance_of_change(min(difference, 1.0))

@@ -258,7 +258,9 @@ def test_gains_and_losses_by_hand() -> None:
     t(39) = 2.0227: losses, of which none was drawn, reach up to 1 - .05^(1/40) = .0722. Both sides vary apart
     (correlation 0): below the difference lies the square root of (.1 - low of gains)^2 + .0722^2.
     """
-    low, high = gains_and_losses(np.repeat([1 / 40, 0], [4, 36]), np.full(40, 1 / 40), 1, 0.05)
+    low, high = gains_and_losses(
+        np.repeat([1 / 40, 0], [4, 36]), np.full(40, 1 / 40), 1, 0.05, 0.05
+    )
     t = stats.t.ppf(0.975, 39)
     variance = (4 * 0.9**2 + 36 * 0.1**2) / 40**2 * 40 / 39
     trials = 40 * (40 * 0.09 + 0.03) / (40**2 * variance + 0.03)

@@ -98,6 +98,11 @@ def test_a_plan_by_its_formula() -> None:
     assert row[["samples", "samples_low", "samples_high"]].tolist() == [
         np.ceil(n), np.ceil(n * low), np.ceil(n * high)
     ]  # fmt: skip
+    # 30 more units that are not counted: as many of the next study will not be
+    more = frame(np.zeros(30)).assign(id=range(30, 60), n=0)
+    sides = [{"": pd.concat([frame(y), more])} for y in (a, b)]
+    row = plan(labelled([FREE], *sides), "score", 0.5, seeds=[1]).iloc[0]
+    assert row["samples"] == np.ceil(2 * n)
 
 
 def test_a_larger_difference_of_a_proportion_needs_more_units_that_change() -> None:

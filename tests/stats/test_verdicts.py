@@ -11,7 +11,7 @@ from scipy import stats
 
 import evaltools as et
 from evaltools.core.estimates import Resampling
-from evaltools.core.metric import Difference, Metric
+from evaltools.core.metric import Difference, Mean, Metric
 from evaltools.stats.compare import compare
 from evaltools.stats.intervals import estimate
 from tests.stats.comparing import MEAN, compared, differing, rows, two
@@ -79,13 +79,42 @@ def test_more_trials_where_samples_are_hard_make_no_difference() -> None:
 
 
 def test_identical_sides_are_equivalent_where_they_are_many() -> None:
-    """1 - .1^(1/300) = .0076 of the units could differ at 90%, 1 - .05^(1/300) = .0099 at 95%; 12 are too few."""
+    """1 - .05^(1/300) = .0099 of the units could differ, also for the one-sided tests of equivalence; 12 are too few."""
     y = np.arange(300) % 2
     row = pair(y, y, RIGHT, margin={"right": 0.05})
     assert (row["verdict"], row["ci_method"]) == ("equivalent", "mover")
     assert row["ci_high"] == pytest.approx(1 - 0.05 ** (1 / 300))
-    assert row["equivalence_low"] == pytest.approx(-(1 - 0.1 ** (1 / 300)))
+    assert row["equivalence_low"] == pytest.approx(-(1 - 0.05 ** (1 / 300)))
     assert pair(y[:12], y[:12], RIGHT, margin={"right": 0.05})["verdict"] == "too few"
+    # over seeds too: one of 60 that differs is not surer than none
+    a = {seed: frame(y[:60]) for seed in (1, 2, 3)}
+    b = {seed: frame(np.append(y[:59], 0)) for seed in (1, 2, 3)}
+    b[3] = a[3]
+    margin = {"right": 0.02}
+    row = compare(a, b, [RIGHT], "id", R, ["right"], margin=margin).table.iloc[0]
+    assert (row["n_differ"], row["verdict"], row["ci_method"]) == (1, "too few", "mover")
+    assert row["ci_high"] - row["delta"] > 1 - 0.05 ** (1 / 60)
+
+
+def test_a_difference_of_macro_means_knows_how_few_a_rare_class_has() -> None:
+    """95 of one class, 5 of the other: no unit is in both, so that their intervals add by their squares."""
+    rng = np.random.default_rng(1)
+    is_rare = np.arange(100) < 5
+    columns = {"rare": is_rare.astype(int), "common": (~is_rare).astype(int)}
+    a, b = (
+        {"": frame(y * 1, **columns, hit_rare=y * is_rare, hit_common=y * ~is_rare)}
+        for y in (rng.random(100) < 0.7, rng.random(100) < 0.8)
+    )
+    recalls = [
+        replace(SCORE, name=name, numerator=f"hit_{name}", denominator=name)
+        for name in ("rare", "common")
+    ]
+    table = [*recalls, Mean(name="macro", of=("rare", "common"), better="higher")]
+    found = compare(a, b, table, "id", R, ["macro"]).table.set_index("metric")
+    reach = (found["delta"] - found["ci_low"]) / 2
+    macro = found.loc["macro"]
+    assert macro["ci_method"] == "mover"
+    assert macro["delta"] - macro["ci_low"] == pytest.approx(np.hypot(*reach[["rare", "common"]]))
 
 
 def test_units_that_all_differ_alike_have_no_interval_of_no_width() -> None:
