@@ -205,6 +205,9 @@ class File:
         if not path.is_file():
             message = "a folder; name a file or a run in it" if path.is_dir() else "no such file"
             wrong = "missing-file", message
+        elif path.name.startswith("~$"):
+            message = f"the lock file of a workbook that is open in Excel; give {path.name[2:]}"
+            wrong = "lock-file", message
         elif not os.access(path, os.R_OK):
             wrong = "unreadable-file", "cannot be read: permission denied"
         else:

@@ -125,8 +125,9 @@ class Suite:
     Numbers
 
     - `metrics(options)`: the metric table.
-    - `headline(options, blocked)`: the names of the metrics that lead every page; the verdict is about the first.
-      `blocked` holds the metrics that a check blocks; those are left out of what it gives.
+    - `headline(options, blocked)`: the names of the metrics that lead every page. `blocked` holds the metrics that a
+      check blocks; those are left out of what it gives.
+    - `primary(options, blocked)`: the metric of the headline that the verdict is about; by default its first.
     - `checks(run)`: what a reader must know before believing a number, besides the checks of every suite.
     - `verdicts(run)`: for a suite that judges single metrics, a frame with a row a metric: `metric`, `title`,
       `verdict` ("pass", "fail", "not measured", or "no threshold" where it is not judged), `said` (what the verdict
@@ -164,6 +165,7 @@ class Suite:
     ]
     metrics: Callable[[Any], MetricTable]
     headline: Callable[[Any, frozenset[str]], tuple[str, ...]]
+    primary: Callable[[Any, frozenset[str]], str] | None = None
     input: str = "INPUT"
     recognised: tuple[str, ...] = ()
     options: type[SuiteOptions] = SuiteOptions
@@ -199,8 +201,10 @@ class Suite:
         options: Any,
         blocked: frozenset[str],
     ) -> tuple[str, ...]:
-        """The headline without the metrics that checks block."""
-        return tuple(name for name in self.headline(options, blocked) if name not in blocked)
+        """The headline without the metrics that checks block, the suite's primary metric first."""
+        names = [name for name in self.headline(options, blocked) if name not in blocked]
+        leading = self.primary(options, blocked) if self.primary else ""
+        return tuple(sorted(names, key=lambda name: name != leading))
 
 
 def decoded(

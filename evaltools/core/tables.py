@@ -8,7 +8,7 @@ from ast import literal_eval
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from io import BytesIO
-from itertools import zip_longest
+from itertools import islice
 from typing import IO, Annotated, Any
 from zipfile import ZipFile
 
@@ -23,7 +23,7 @@ from pydantic import (
 )
 
 from .errors import InputError
-from .files import CONTROL, ending, first_names
+from .files import ending, first_names
 from .json_files import read_jsonl
 from .metric import LARGEST
 from .records import BOM, File, T, fitted, not_utf8
@@ -31,6 +31,9 @@ from .records import BOM, File, T, fitted, not_utf8
 TEXTS = TypeAdapter(list[str | None])
 
 TRUTH = {"true": 1, "false": 0, "nan": None}
+
+# what no name of a metric or condition may hold: a line of a terminal begins with it
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 def _as_text(cell: Any) -> str | None:
@@ -102,6 +105,9 @@ TABLES = (".csv", ".tsv", ".xlsx", ".xlsm")
 WORKBOOK_BYTES = 256 << 20
 """A workbook may take so many bytes once it is unpacked; a hundred thousand cases take half of it."""
 
+MOST_CELLS = 20_000_000
+"""A sheet may span so many cells, empty ones too."""
+
 HEADER_ROWS = 20
 """The header of a sheet is one of so many rows: above it may stand a title."""
 
@@ -166,7 +172,7 @@ def table_rows(
     if unread := [head for head, name in zip(header, names) if head.strip() and not name]:
         file.warn("unread-columns", f"columns that are not read: {first_names(unread)}", line=start)
     for line, cells in rows:
-        values = {name: cell or None for name, cell in zip_longest(names, cells) if name}
+        values = {name: cell or None for name, cell in zip(names, cells) if name}
         if any(values.values()):
             yield line, values
 
@@ -175,55 +181,55 @@ def _sheet_rows(
     file: File,
     is_header: Callable[[Sequence[str]], bool],
 ) -> Iterator[tuple[int, list[str]]]:
-    """(row, texts) from the header on of the first sheet that has one, else of the first."""
+    """(row, texts) from the header on of the first sheet that has one, else of the first; hidden rows with a warning."""
+    from openpyxl import load_workbook
+
     try:
-        content = file.path.read_bytes()
-        n_bytes = sum(member.file_size for member in ZipFile(BytesIO(content)).infolist())
+        content = BytesIO(file.path.read_bytes())  # by a name openpyxl would ask for its ending
+        n_bytes = sum(member.file_size for member in ZipFile(content).infolist())
         if n_bytes <= WORKBOOK_BYTES:
-            sheets = _sheets(content)
+            sheets = load_workbook(content).worksheets
+            wide = [sheet for sheet in sheets if sheet.max_row * sheet.max_column > MOST_CELLS]
+            cells = (cell for sheet in sheets if not wide for row in sheet for cell in row)
+            if formulas := [cell for cell in cells if cell.data_type == "f"]:
+                saved = load_workbook(content, data_only=True)
+                for cell in formulas:
+                    value = saved[cell.parent.title][cell.coordinate].value
+                    cell.value = cell.value if value is None else value
     except Exception as e:  # openpyxl raises many kinds, by the place of the damage
         message = f"no Excel workbook that can be read: {e}"
         raise file.fatal("bad-xlsx", message) from e
     if n_bytes > WORKBOOK_BYTES:
         message = f"{n_bytes >> 20:,} MB once it is unpacked, more than {WORKBOOK_BYTES >> 20:,} MB"
         raise file.fatal("file-too-large", f"{message}; give JSONL or CSV")
-    title, start = next(iter(sheets)), 0
+    if wide:
+        message = f"the sheet {wide[0].title} goes to row {wide[0].max_row:,} and column {wide[0].max_column:,}"
+        raise file.fatal("file-too-large", f"{message}: delete what stands far from the table")
+    sheets.sort(key=lambda sheet: sheet.sheet_state != "visible")
+    sheet, start = sheets[0], 1
     for other in reversed(sheets):
-        for number, texts in enumerate(sheets[other][:HEADER_ROWS]):
-            if is_header(texts):
-                title, start = other, number
+        top = islice(other.iter_rows(values_only=True), HEADER_ROWS)
+        for number, cells in enumerate(top, 1):
+            if is_header(_cell_texts(cells)):
+                sheet, start = other, number
                 break
-    names = [other for other, rows in sheets.items() if other != title and len(rows) > 1]
+    names = [other.title for other in sheets if other is not sheet and other.max_row > 1]
     if names:
-        message = f"only the sheet {title} is read, not {first_names(names)}"
+        message = f"only the sheet {sheet.title} is read, not {first_names(names)}"
         file.warn("other-sheets", message)
-    yield from enumerate(sheets[title][start:], start + 1)
+    hidden = []
+    for number, cells in enumerate(sheet.iter_rows(min_row=start, values_only=True), start):
+        texts = _cell_texts(cells)
+        if sheet.row_dimensions[number].hidden and any(texts):
+            hidden.append(number)
+        yield number, texts
+    if hidden:
+        message = f"{len(hidden)} rows are hidden in the sheet, and read all the same"
+        file.warn("hidden-rows", message, line=hidden[0])
 
 
-def _sheets(content: bytes) -> dict[str, list[list[str]]]:
-    """The rows of every sheet of a workbook as texts, hidden sheets last; of a formula its saved value or else itself."""
-    from openpyxl import load_workbook
-
-    found = []
-    for saved in (False, True):
-        book = load_workbook(
-            BytesIO(content),
-            read_only=True,
-            data_only=saved,
-        )
-        sheets = sorted(book.worksheets, key=lambda sheet: sheet.sheet_state != "visible")
-        for sheet in sheets:
-            sheet.reset_dimensions()  # a cell far from the table makes no row of it longer
-        found.append([[*sheet.iter_rows(values_only=True)] for sheet in sheets])
-    texts = {}
-    for sheet, *books in zip(sheets, *found):
-        texts[sheet.title] = [[*map(_cell_text, *rows)] for rows in zip(*books)]
-    return texts
-
-
-def _cell_text(formula: Any, value: Any) -> str:
-    cell = formula if value is None else value
-    return "" if cell is None else str(cell)
+def _cell_texts(cells: Sequence[Any]) -> list[str]:
+    return ["" if cell is None else str(cell) for cell in cells]
 
 
 def csv_rows(file: File, sep: str = ",") -> Iterator[tuple[int, list[str]]]:

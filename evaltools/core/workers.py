@@ -18,7 +18,7 @@ from pathlib import Path
 from threading import Lock, Thread
 from typing import Any
 
-from .errors import UsageError, WorkFailed, bar
+from .errors import UsageError, WorkFailed, bar, echo
 from .manifest import versions
 
 # (index of a task, its future), as the calls end
@@ -71,9 +71,19 @@ class Workers:
         n_processes = min(self.jobs, len(tasks))
         if self.scheduler is not None and tasks:
             return _on_cluster(self.scheduler, call, tasks)
-        if n_processes > 1:
+        if n_processes > 1 and _has_semaphores():
             return _in_processes(n_processes, call, tasks)
         return _in_this_process(call, tasks)
+
+
+def _has_semaphores() -> bool:
+    """Whether processes can be started that wait for one another; where not, that is said."""
+    try:
+        multiprocessing.Lock()
+    except OSError as e:
+        echo(f"warning: working in one process, as there can be no others: /dev/shm: {e}", err=True)
+        return False
+    return True
 
 
 def _in_this_process(

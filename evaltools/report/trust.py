@@ -112,7 +112,7 @@ def signature(shown: Result) -> str:
     """One line that says how the numbers of a run, or of a study by its first run, were made (after sacreBLEU)."""
     run = shown.results[0]
     seeds = {seed for of_seed in shown.conditions.values() for seed in of_seed}
-    usual = run.suite.headline(run.options, frozenset())
+    usual = run.suite.headline_names(run.options, frozenset())
     parts = {
         "suite": run.suite.name,
         **run.options.signature(),

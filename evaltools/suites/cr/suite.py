@@ -47,14 +47,14 @@ def headline(
     options: CrOptions,
     blocked: frozenset[str],
 ) -> tuple[str, ...]:
-    """The names that lead every page, F1 after review first; by term where the protocol's key cannot be measured."""
+    """The names that lead every page; those by term where the protocol's key cannot be measured."""
     key = options.key
     only_by_term = f"tuple_f1_s2_{key}" in blocked
     if only_by_term:
         key = "otepol"
     names = [
-        f"tuple_f1_s2_{key}",
         f"tuple_f1_s1_{key}",
+        f"tuple_f1_s2_{key}",
         f"tuple_f1_s2_explicit_only_{key}",
         f"delta_f1_{key}",
         f"fix_rate_{key}",
@@ -71,6 +71,14 @@ def headline(
     return tuple(names)
 
 
+def primary(
+    options: CrOptions,
+    blocked: frozenset[str],
+) -> str:
+    """F1 after review under the protocol's key; by term where that cannot be measured."""
+    return headline(options, blocked)[1]
+
+
 SUITE = Suite(
     name="cr",
     title="Conflict Review",
@@ -82,6 +90,7 @@ SUITE = Suite(
     score=score,
     metrics=metrics,
     headline=headline,
+    primary=primary,
     checks=checks,
     artifacts=artifacts,
     notebook="cr_run.ipynb",

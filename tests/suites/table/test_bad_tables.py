@@ -146,12 +146,19 @@ def test_what_is_no_text_is_one_problem(name: str, start: bytes, said: str, tmp_
     assert said in done.output and "1 errors, 0 warnings" in done.output
 
 
-def test_a_cell_far_from_the_table_is_passed_over(tmp_path: Path) -> None:
+def test_a_cell_far_from_the_table_is_named(tmp_path: Path) -> None:
     book = Workbook()
     book.worksheets[0]["XFD1048576"] = "x"
     book.save(tmp_path / "t.xlsx")
-    with pytest.raises(InputError, match="expected the columns id, metric, got none"):
+    with pytest.raises(InputError, match="goes to row 1,048,576 and column 16,384"):
         et.evaluate("table", tmp_path / "t.xlsx")
+
+
+def test_a_lock_file_of_excel_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "~$scores.csv"
+    path.write_bytes(b"\x05maria" + bytes(100))
+    with pytest.raises(InputError, match=r"a workbook that is open in Excel; give scores\.csv"):
+        et.evaluate("table", path)
 
 
 def test_more_errors_than_are_listed_are_counted(tmp_path: Path) -> None:
