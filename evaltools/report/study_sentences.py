@@ -113,9 +113,13 @@ def verdict_parts(
     ]
     if bounds := interval(ends, signed=True):
         details.append(f"{say('{level} interval', level=level)} {bounds}")
-    p = row["p_value"] if is_null(row["p_adjusted"]) else row["p_adjusted"]
-    if verdict != "too few":
+    adjusted, p = row["p_adjusted"], row["p_value"]
+    if not is_null(adjusted) and adjusted != p:
+        details.append(f"{p_equation(adjusted)} {say('(adjusted)')}")
+    elif verdict != "too few":
         details.append(p_equation(p))
+    if not bounds and verdict in ("better", "worse"):
+        details.append(say("all pairs differ alike: no interval"))
     if row["short"]:
         details.append(say("no verdict: {why}", why=say(SHORTFALLS[row["short"]])))
     return finding, say("{details}.", details=listed(details, "; "))
