@@ -56,6 +56,12 @@ def continuity(
     # a key that could not be resolved takes no part
     measured = [bool(hits) for key, hits in zip(keys, sources) if key["resolvable"]]
     source_hits = {name: sum(name in hits for hits in sources) for name in SOURCES}
+    # what a reader sees of each memory, of a long one its end
+    shown = []
+    for name, text in memory.items():
+        if text:
+            cut = "… " if len(text) > CONTEXT_LIMIT else ""
+            shown.append(f"[{name}] {cut}{text[-CONTEXT_LIMIT:]}")
     broken = contradictions(turn.pred_assistant_text, dialog.profile_gt.constraints_gt)
     columns = {
         "required_keys_raw": raw_keys,
@@ -65,7 +71,7 @@ def continuity(
         "m1_source_hits": source_hits,
         "constraint_contradiction": int(bool(broken)),
         "contradicted_constraints": broken,
-        "context": _context(memory),
+        "context": "\n\n".join(shown),
     }
     sums = {
         "keys": len(measured),
@@ -114,17 +120,6 @@ def resolve_key(key: str, dialog: Dialog) -> dict[str, Any]:
 def _nth(texts: Sequence[str], index: int) -> str:
     """The text at this index; "" where there is none."""
     return texts[index] if 0 <= index < len(texts) else ""
-
-
-def _context(memory: dict[str, str]) -> str:
-    """What the system remembered, one part a source; of a long one its end."""
-    parts = []
-    for source, text in memory.items():
-        if len(text) > CONTEXT_LIMIT:
-            text = f"… {text[-CONTEXT_LIMIT:]}"
-        if text:
-            parts.append(f"[{source}] {text}")
-    return "\n\n".join(parts)
 
 
 def contradictions(reply: str, constraints: Iterable[str]) -> list[str]:

@@ -384,7 +384,7 @@ def as_json(entity: Entity) -> Evidence:
     return {
         "kind": entity.kind,
         "text": entity.text,
-        "value": entity.shown,
+        "value": f"{entity.value} {entity.base}".strip(),
         "at": [entity.start, entity.end],
     }
 

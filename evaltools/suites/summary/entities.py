@@ -45,11 +45,6 @@ class Entity:
         """Equal for entities of the same value."""
         return f"{self.kind}:{self.base}:{self.value}"
 
-    @property
-    def shown(self) -> str:
-        """The normalised value for a reader."""
-        return f"{self.value} {self.base}".strip()
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReadText:

@@ -150,6 +150,7 @@ _TABLE = re.compile(r"(?m)(?:^[^\S\n]*+\|[^\n]*+(?:\n|\Z)){2,}")
 """Lines of cells between bars, the first with the heads."""
 
 _FIGURE = re.compile(r"[0-9]")
+has_figure = _FIGURE.search
 _NUMBER = re.compile(r"[0-9][0-9,.]*")
 _ASIDE = re.compile(r"\([^()0-9]*\)|['‘\"“][^'‘’\"“”0-9]*['’\"”]")
 """A remark or a name within what is said of a value: 10만원은 부목(splint)이라 지급하지 않음."""
@@ -320,10 +321,6 @@ def closing(clause: str) -> str | None:
     """
     end = None if _ONLY_IF.search(clause) else _POSSIBLE.search(clause)
     return end and end.lastgroup
-
-
-def has_figure(text: str) -> bool:
-    return bool(_FIGURE.search(text))
 
 
 def _item_words(text: str) -> frozenset[str]:

@@ -206,7 +206,12 @@ class QuantityReader:
                 is_short = part in _ALONE["년"] and named.unit.kind == "duration"
                 value = hangul_value(part) if is_sure or is_short else None
                 unit, stop = named.unit, named.end
-            if value is None and self._is_spoken_sum(part, start + end):
+            # a numeral without a unit is large enough for a sum; what ends with 이 ends with a particle
+            is_large = "억" in part[1:] or ("만" in part and SMALL.keys() & set(part))
+            is_sum = (
+                is_large and part[-1] not in "이 " and _AMOUNT_ENDS.match(self.text, start + end)
+            )
+            if value is None and is_sum:
                 value = hangul_value(part, spoken=True)
                 unit, stop, is_sure = self.words.of_kind["amount"], start + end, False
             if value is not None:
@@ -219,15 +224,6 @@ class QuantityReader:
                 )
                 return stop
         return start + len(run.split()[0])
-
-    def _is_spoken_sum(
-        self,
-        run: str,
-        end: int,
-    ) -> bool:
-        """Whether a numeral without a unit is large enough for a sum; what ends with 이 ends with a particle."""
-        is_large = "억" in run[1:] or ("만" in run and SMALL.keys() & set(run))
-        return bool(is_large and run[-1] not in "이 " and _AMOUNT_ENDS.match(self.text, end))
 
     def numeral(self, match: re.Match[str]) -> int:
         """두 달: a numeral in words. One of a countable (한 번) says no count."""
@@ -279,11 +275,13 @@ class QuantityReader:
             if half:
                 in_base += factor / 2
                 end = half.end()
-            first = self.quantities[-1] if self.quantities else None
-            if first and self._goes_on(first, unit, start):
-                self.quantities.pop()
-                in_base += first.value
-                unit, start, support_only = first.unit, first.start, first.support_only
+            for first in self.quantities[-1:]:
+                is_behind = first.end <= start and not self.text[first.end : start].strip()
+                is_alike = (first.unit.kind, first.unit.base) == (unit.kind, unit.base)
+                if is_behind and is_alike and first.unit.factor > unit.factor:
+                    self.quantities.pop()
+                    in_base += first.value
+                    unit, start, support_only = first.unit, first.start, first.support_only
         self.quantities.append(
             Quantity(
                 unit,
@@ -293,18 +291,6 @@ class QuantityReader:
                 support_only,
             )
         )
-
-    def _goes_on(
-        self,
-        first: Quantity,
-        smaller: Unit,
-        start: int,
-    ) -> bool:
-        """Whether a duration goes on with a smaller unit right behind it."""
-        larger = first.unit
-        is_alike = (larger.kind, larger.base) == (smaller.kind, smaller.base)
-        is_behind = first.end <= start and not self.text[first.end : start].strip()
-        return is_alike and is_behind and larger.factor > smaller.factor
 
     def _lend(
         self,
@@ -335,7 +321,7 @@ def _in_scale_of(number: Number, plain: Number) -> Value:
 def _is_numeral(run: str, named: NamedUnit) -> bool:
     """Whether Hangul before a unit is a numeral: 삼천만원 is, 조건 (조 + 건) and 만일 are not."""
     syllables = "".join(run.split())
-    is_numeral = syllables[0] not in "영공"
+    is_numeral = syllables[:1] not in "영공"
     if len(syllables) == 1:
         is_numeral = syllables in _ALONE.get(named.word, "")
     kind = named.unit.kind
