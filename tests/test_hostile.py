@@ -10,7 +10,6 @@ import csv
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import pytest
 
@@ -91,13 +90,7 @@ def test_the_workbook_holds_texts_only(made: Path) -> None:
     book = load_workbook(file)
     cells = [c for sheet in book for row in sheet.iter_rows() for c in row if c.value is not None]
     assert {c.data_type for c in cells} <= {"s", "n", "b"}
-    # an id leads to its case on the page of the run, and nothing leads anywhere else
-    page = made / "reports" / file.parent.name / "metric_report.html"
-    assert page.is_file()
-    targets = {c.hyperlink.target.replace("\\", "/") for c in cells if c.hyperlink}
-    assert targets
-    for target in targets:
-        assert (file.parent / unquote(target)).resolve() == page
+    assert not any(c.hyperlink for c in cells)
     values = {c.value for c in cells if c.data_type == "s"}
     for i, text in enumerate(TEXTS):
         if text.isprintable():

@@ -78,8 +78,8 @@ def table(
 ) -> HtmlTable:
     """A frame as a table that filters in the report.
 
-    The heads are the names of its columns, which are translated where they are words of ours, as the caption is. Cells
-    of Markup are HTML already, all else is text. Beyond ROWS rows a line counts the rest.
+    The heads are the names of its columns, which are translated where they are words of ours, as the caption is. Beyond
+    ROWS rows a line counts the rest.
     """
     heads, texts, numeric = text_columns(df.head(ROWS))
     html = macros().table(

@@ -308,8 +308,8 @@ def text_columns(df: pd.DataFrame) -> tuple[list[str], list[list[str]], list[boo
 
 
 def _line(text: str) -> str:
-    """A text, or the words of HTML, on one line with nothing hidden."""
-    return " ".join(visible(text.striptags() if isinstance(text, Markup) else text).split())
+    """A text on one line with nothing hidden."""
+    return " ".join(visible(text).split())
 
 
 def markdown_table(
