@@ -12,7 +12,7 @@ from ..report import study_sentences
 from ..report.result import Result
 from ..report.run import Run
 from ..report.study import Study
-from ..report.tables import text_table
+from ..report.tables import p_head, text_table
 from ..report.text import number, visible
 
 # lines of a table, and checks, that are shown without --verbose
@@ -67,14 +67,14 @@ def _show_table(
     heads = {"value": "value", "interval": level, "n": "n"}
     rows = shown.estimates_of(*shown.headline)
     if shown.candidates:
+        rows = shown.frame if everything else shown.differences_of(*shown.headline)
         heads = {
             "baseline": "A",
             "candidate": "B",
             "difference": "B − A",
             "interval": level,
-            "p": "p adj.",
+            "p": p_head(rows),
         }
-        rows = shown.frame if everything else shown.differences_of(*shown.headline)
     texts = text_table(rows, {"title": "metric", **heads, "verdict": "verdict", "metric": "id"})
     ids = texts[["id", "metric"]].drop_duplicates()
     if shown.candidates:

@@ -313,8 +313,8 @@ def not_random(differences: pd.DataFrame) -> Iterator[Check]:
     `differences`: rows of a comparison, those of the metrics that lead.
     """
     text = (
-        "What is missing between {baseline} and {candidate} is not missing at random: on {metrics} the samples that "
-        "one side lacks have other values on the other side. No verdict."
+        "What is missing between {baseline} and {candidate} is perhaps not missing at random: on {metrics} the samples "
+        "that one side lacks have other values on the other side (a test at 5%). No verdict."
     )
     unfair = differences[
         differences["not_random"].astype(bool)

@@ -257,7 +257,8 @@ class Plots:
     ) -> Figure:
         """Each unit's value before against after: the two sides of a difference (default: the first of the headline).
 
-        Of a study: a metric (default: the primary) under the baseline against that under the first candidate.
+        Of a study: a metric (default: the primary) under the baseline against that under the candidate that the finding
+        names first.
         UsageError for a metric of a run that is no difference.
 
         >>> import evaltools as et

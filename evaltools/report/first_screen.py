@@ -23,8 +23,19 @@ from . import study_sentences
 from .page import macros
 from .samples import changed_units, groups_of_change, groups_of_run
 from .study_sentences import verdict_text
-from .tables import VERDICTS, HtmlTable, no_rows, shown_texts, stack, words
-from .text import ENDS, anchor, axis_over, clipped, number
+from .tables import (
+    VERDICTS,
+    HtmlTable,
+    by_condition,
+    fold,
+    no_rows,
+    p_head,
+    shown_texts,
+    stack,
+    table,
+    words,
+)
+from .text import ENDS, anchor, axis_over
 from .trust import all_checks, is_bundled, short_signature
 
 if TYPE_CHECKING:
@@ -32,7 +43,7 @@ if TYPE_CHECKING:
     from .run import Run
     from .study import Study
 
-# letters of the gist of a check in the trust line
+# most letters of the gist of a check in the trust line
 GIST = 60
 
 
@@ -61,7 +72,16 @@ def metric_table(shown: Result, *names: str) -> HtmlTable:
     rows = with_axes(rows, shown.metrics, differences=bool(shown.candidates))
     rows.sort(key=lambda row: groups.index(row["group"]))
     heads = _heads(shown, frame)
-    pieces = [macros().strips(heads, rows, caption, is_whole)] if rows else []
+    pieces: list[HtmlTable | Markup] = []
+    if is_whole and shown.candidates:
+        # what has no direction is not compared
+        rest = shown.estimates_of(*names)
+        rest = rest[(rest["better"] == "none") & ~rest["metric"].isin(blocked)]
+        values = by_condition(rest)
+        if len(values):
+            pieces.append(fold(say("Metrics without a direction"), table(values)))
+    if rows and not (pieces and set(frame["metric"]) <= set(shown.headline)):
+        pieces.append(macros().strips(heads, rows, caption, is_whole))
     if blocked:
         titles = listed(map(shown.title, blocked))
         pieces.append(words(say("Cannot be measured here: {names}", names=titles)))
@@ -85,7 +105,6 @@ def _strip(
             "cells": {**cells, "ratio": cells["ratio"] or f"n = {cells['n']}"},
             "group": say(row["group"]) if is_whole else "",
             "primary": not is_whole and metric.name == shown.primary,
-            "id": anchor("metric", metric.name),
         }
     group = cells["title"] if len(shown.candidates) > 1 else ""
     return {
@@ -116,7 +135,7 @@ def _heads(shown: Result, rows: pd.DataFrame) -> dict[str, str]:
         "strip": level,
         "difference": say("difference"),
         "interval": level,
-        "p": say("p adj.") if rows["p_adjusted"].notna().sum() > 1 else "p",
+        "p": say(p_head(rows)),
         "n": "n",
         "verdict": say("verdict"),
     }
@@ -155,6 +174,7 @@ def with_axes(
 def trust_line(shown: Result) -> Markup:
     """Whether the numbers of a page can be believed, in a line that opens: how many checks failed, and their gist."""
     checks = all_checks(shown)
+    doubts = [check for check in checks if check.level != "info"]
     levels = Counter(str(check.level) for check in checks)
     counts = []
     if any(run.manifest.incomplete for run in shown.results):
@@ -164,6 +184,12 @@ def trust_line(shown: Result) -> Markup:
     if shown.blocked:
         text = "{n} of {total} headline metrics cannot be measured"
         counts.append(say(text, n=n_blocked, total=len(usual)))
+    differences = shown.differences_of(*shown.headline)
+    if lost := sum(differences.get("not_random", ())):
+        text = "{n} of {total} differences cannot be measured"
+        counts.append(say(text, n=lost, total=len(differences)))
+    if levels["blocking"] and not counts:
+        counts.append(say(LEVEL_WORDS["blocking"]))
     kind = "error" if counts else "warning" if levels["warning"] else "good"
     for level, one, several in (
         ("warning", "1 caution", "{n} cautions"),
@@ -171,7 +197,9 @@ def trust_line(shown: Result) -> Markup:
     ):
         if n := levels[level]:
             counts.append(say(one if n == 1 else several, n=n))
-    gists = [_gist(check.message) for check in checks if check.level != "info"][:2]
+    # the beginning of a sentence says the most of it
+    gists = [re.split(r"[.:;] |[。；：]", check.message)[0].rstrip(".") for check in doubts]
+    gists = [gist for gist in gists if len(gist) <= GIST][:2]
     gist = study_sentences.whole_sentence("", listed(gists, "; "))
     return macros().trust(
         " · ".join(counts) or say("No caution"),
@@ -180,11 +208,6 @@ def trust_line(shown: Result) -> Markup:
         LEVEL_WORDS,
         checks,
     )
-
-
-def _gist(message: str) -> str:
-    """The beginning of a sentence that says the most of it: up to a colon, a semicolon or GIST letters."""
-    return clipped(re.split(r"[.:;] |[。；]", message)[0].rstrip("."), GIST)
 
 
 def where_to_look(groups: Mapping[str, Sized]) -> Markup:
@@ -217,8 +240,9 @@ def study_screen(study: Study) -> HtmlTable:
     if not study.seeded and len(study.results) == 1:
         return run_screen(study.results[0])
     groups: dict[str, Sized] = {}
-    for name in study.candidates if study.primary else []:
-        groups |= groups_of_change(changed_units(study, study.primary, name), name)
+    if study.primary and len(study.candidates) == 1:
+        changed = changed_units(study, study.primary, study.candidate())
+        groups |= groups_of_change(changed, study.candidate())
     conditions, n = len(study.conditions), len(study.results)
     return _screen(
         study,
@@ -244,14 +268,9 @@ def _screen(
     kind = [say(shown.suite.title), what]
     if is_bundled(shown):
         kind.append(say("bundled example"))
-    counts = sorted({run.n_units for run in shown.results})
-    ends = "–".join(map(number, dict.fromkeys([counts[0], counts[-1]])))
-    of_what = f"({shown.suite.unit})"
-    if n_samples := max(run.n_clustered for run in shown.results):
-        of_what = say("clusters of {samples} samples", samples=n_samples)
-    size = f"n = {ends} {of_what} · {short_signature(shown)}"
+    size = study_sentences.size(shown)
     pieces = [
-        macros().first(kind, size, *finding),
+        macros().first(kind, f"{size} · {short_signature(shown)}", *finding),
         trust_line(shown),
         where_to_look(groups),
         *numbers,

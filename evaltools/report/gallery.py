@@ -100,7 +100,9 @@ def _card(
             lead = shown_texts({**usable[name].model_dump(), "metric": name})
     # of a condition that of its comparison, else the worst of its suite: fail, look, pass
     verdict = manifest.verdict or min((row.verdict for row in stored.verdicts), default="")
-    levels = [str(check.level) for check in stored.checks or ()]
+    # a difference without a verdict is no number that means nothing
+    only_warns = {"missing-not-random": "warning"}
+    levels = [only_warns.get(check.code, str(check.level)) for check in stored.checks or ()]
     levels += ["warning"] * len(manifest.problems) + ["incomplete"] * manifest.incomplete
     levels += ["spoilt"] * any(spoilt_files(folder, manifest))
     worst = min(levels, key=list(LEVELS).index, default="info")

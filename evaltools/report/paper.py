@@ -14,7 +14,7 @@ from ..core.language import speaking
 from . import study_sentences
 from . import text as plain
 from .page import ANSWERED
-from .tables import shown_texts, text_table
+from .tables import by_condition, p_head, shown_texts, text_table
 from .text import Strong, latex_table, markdown_table
 from .trust import BOOTSTRAPS, count_methods
 
@@ -36,15 +36,27 @@ METHODS = {
 }
 
 
+# signs behind a p -> what they say
+SIGNS = {
+    "†": "†: raw.",
+    "‡": "‡: no verdict: p and interval disagree, or missing values could turn it.",
+}
+
+
+def leading(shown: Result) -> list[str]:
+    """The metrics of a paper: the primary one, and those that the suite names for papers, else the headline."""
+    names = dict.fromkeys([shown.primary, *(shown.suite.paper or shown.headline)])
+    return [name for name in names if name and name not in shown.blocked]
+
+
 def table(shown: Result) -> pd.DataFrame:
     """The metrics of a paper as text.
 
     Of a comparison: Metric, Condition (of several candidates), both means over the pairs that the difference is made of,
     Difference, its interval and p, a row a metric and candidate; the better side is `Strong`. Else: Metric, Value,
-    interval and n. Metrics: the measured ones of those that the suite names for papers, else the headline.
+    interval and n. Metrics: the measured ones of `leading`.
     """
-    leading = dict.fromkeys([shown.primary, *(shown.suite.paper or shown.headline)])
-    names = [name for name in leading if name and name not in shown.blocked]
+    names = leading(shown)
     level = f"{shown.resampling.percent} interval"
     if not shown.candidates:
         columns = {"title": "Metric", "value": "Value", "interval": level, "n": "n"}
@@ -72,16 +84,13 @@ def table(shown: Result) -> pd.DataFrame:
         elif row["short"]:
             cells["p"] += "‡"
         rows.append(cells)
-    # counts have no direction and so no difference, but a paper names them (D31)
-    counts = shown.estimates_of(*(name for name in names if name not in set(compared["metric"])))
-    counted = counts.dropna(subset="value").to_dict("records")
-    of_counts = {(row["metric"], row["condition"]): shown_texts(row) for row in counted}
-    for (metric, condition), count in of_counts.items():
-        before = of_counts.get((metric, shown.baseline))
-        if before and condition != shown.baseline:
-            rows.append({**count, "candidate": count["value"], "baseline": before["value"]})
-    frame = pd.DataFrame(rows, columns=list(columns), dtype=object)
-    return frame.fillna("").rename(columns=columns)
+    return pd.DataFrame(rows, columns=list(columns), dtype=object).rename(columns=columns)
+
+
+def counts(shown: Result) -> pd.DataFrame:
+    """The metrics of a paper without a direction, which are not compared (D31): a row each, a column a condition."""
+    rows = shown.estimates_of(*(leading(shown) if shown.candidates else ()))
+    return by_condition(rows[rows["better"] == "none"])
 
 
 def note(shown: Result) -> str:
@@ -89,33 +98,24 @@ def note(shown: Result) -> str:
     sentences = ["↑ higher is better, ↓ lower is better."]
     if shown.candidates:
         sentences.append(
-            f"Means and differences are over the samples that both sides have. Bold: better than {shown.baseline}. "
-            "p adjusted within its family; †: raw."
+            f"Means and differences are over the samples that both sides have. Bold: better than {shown.baseline}."
         )
-        if "‡" in "".join(table(shown)["p"]):
-            sentences.append(
-                "‡: no verdict: p and interval disagree, or missing values could turn it."
-            )
+        if p_head(shown.differences_of(*leading(shown))) != "p":
+            sentences.append("p adjusted within its family.")
+        signs = "".join(table(shown)["p"])
+        sentences += [text for sign, text in SIGNS.items() if sign in signs]
     return " ".join([*sentences, f"Signature: {shown.signature}"])
 
 
 def methods(study: Result) -> str:
     """What was scored, the intervals by name, and how conditions were compared and tested."""
-    conditions = []
-    for condition, runs in study.conditions.items():
-        sizes = sorted({run.n_units for run in runs.values()})
-        what = f"n = {' to '.join(f'{n:,}' for n in sizes[:1] + sizes[1:][-1:])}"
-        if study.seeded:
-            seeds = sorted(runs, key=natural)
-            word = "seed" if len(seeds) == 1 else "seeds"
-            what = f"{word} {', '.join(seeds)}; {what}"
-        clustered = max(run.n_clustered for run in runs.values())
-        if clustered:
-            what += f" clusters of {clustered:,} samples"
-        conditions.append(f"{condition} ({what})")
+    conditions = list(study.conditions)
+    if study.seeded:
+        of_seeds = [", ".join(sorted(runs, key=natural)) for runs in study.conditions.values()]
+        conditions = [f"{name} (seeds {seeds})" for name, seeds in zip(conditions, of_seeds)]
     used = count_methods(study)
     names = ", ".join(METHODS.get(method, method) for method in used)
-    sentences = [f"We scored {', '.join(conditions)}; n counts {study.suite.unit}."]
+    sentences = [f"We scored {', '.join(conditions)}; {study_sentences.size(study)}."]
     if names:
         sentences.append(f"Intervals: {names}.")
     if not used.keys().isdisjoint(BOOTSTRAPS):
@@ -142,12 +142,20 @@ def paragraph(study: Result) -> str:
 @speaking("en")
 def latex(shown: Result) -> str:
     """The table with its note, and of a study the paragraph, to be read with `\\input`."""
+    caption, label = f"{shown.suite.title}: {shown.name}", f"tab:{shown.name}"
     lines = latex_table(
         table(shown),
-        caption=f"{shown.suite.title}: {shown.name}",
-        label=f"tab:{shown.name}",
+        caption=caption,
+        label=label,
         note=note(shown),
     )
+    counted = counts(shown)
+    if len(counted):
+        lines += latex_table(
+            counted,
+            caption=f"{caption}, counts",
+            label=f"{label}-counts",
+        )
     paragraphs = paragraph(shown).split("\n\n") if shown.results != [shown] else []
     words = "\n\n".join(map(plain.latex, paragraphs))
     needs = "\\usepackage{booktabs}"
@@ -161,7 +169,11 @@ def markdown(study: Result) -> str:
     """The same in Markdown."""
     words = "\n\n".join(map(plain.markdown, paragraph(study).split("\n\n")))
     lines = markdown_table(table(study), f"{study.suite.title}: {study.name}")
-    return f"{words}\n\n{lines}\n{plain.markdown(note(study))}\n"
+    lines += f"\n{plain.markdown(note(study))}\n"
+    counted = counts(study)
+    if len(counted):
+        lines += f"\n{markdown_table(counted)}"
+    return f"{words}\n\n{lines}"
 
 
 def files(study: Result) -> dict[str, bytes]:

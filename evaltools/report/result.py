@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -78,8 +78,12 @@ class Result:
     @cached_property
     def n_units(self) -> int:
         """Number of different resampling units."""
-        units = pd.concat(run.data[self.suite.unit] for run in self.results)
-        return int(units.nunique(dropna=False))
+        return n_distinct(self.results, self.suite.unit)
+
+    @cached_property
+    def n_clustered(self) -> int:
+        """Number of different samples (column `item`) where the resampling units are their clusters, else 0."""
+        return n_distinct(self.results, "item")
 
     def estimates_of(self, *names: str) -> pd.DataFrame:
         """The rows of `estimates` on these metrics, condition by condition. UsageError for an unknown name."""
@@ -188,6 +192,12 @@ class Result:
 
     def __contains__(self, metric: object) -> bool:
         return metric in self._rows().index
+
+
+def n_distinct(runs: Iterable[Run], column: str) -> int:
+    """Number of different values in a column of the units of some runs; 0 where none has it."""
+    values = [run.data[column] for run in runs if column in run.data]
+    return int(pd.concat(values).nunique(dropna=False)) if values else 0
 
 
 def rows_of(

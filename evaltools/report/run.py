@@ -25,6 +25,7 @@ from ..stats.intervals import estimate
 from .first_screen import metric_table, run_screen
 from .result import Result, require_comparable
 from .samples import samples_of_run
+from .study_sentences import size
 from .tables import HtmlTable, in_cell, text_table
 from .trust import all_checks, run_checks
 
@@ -115,11 +116,6 @@ class Run(Result):
     def policy(self) -> dict[str, Any]:
         """All that decided the numbers."""
         return self.manifest.policy
-
-    @property
-    def n_clustered(self) -> int:
-        """Number of samples (column `item`) where the resampling units are their clusters, else 0."""
-        return int(self.data["item"].nunique()) if "item" in self.data else 0
 
     def value(self, metric: str) -> float:
         """The value of one metric; nan is not measured."""
@@ -289,7 +285,7 @@ class Run(Result):
         """The headline as plain text."""
         rows = text_table(self.estimates_of(*self.headline))
         lines = [
-            f"{self.name}: {self.suite.title}, n = {self.n_units:,} ({self.suite.unit})",
+            f"{self.name}: {self.suite.title}, {size(self)}",
             *check_lines(all_checks(self)),
             rows.to_string(index=False),
             self.signature,

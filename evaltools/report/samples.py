@@ -112,13 +112,15 @@ def samples(
     groups: Mapping[str, pd.Index],
     caption: str,
     frame: pd.DataFrame,
+    within: str = "",
 ) -> HtmlTable:
     """A browser of samples: a card each, with its text, and rows that hold what was expected beside what came out.
 
     `units`: those that have a card, in the order to be read; units of one index are one sample, and their cards stand
     beside each other, alike ones once, with the condition and seed that each is `by`. `groups`: label -> the index of a
     group; a link to `anchor("group", label)` opens the browser on it. All cards stand in the page, up to CARRIED bytes;
-    a line counts the samples beyond. `frame`: the rows behind them.
+    a line counts the samples beyond. `frame`: the rows behind them. `within`: what tells links to this browser from those
+    to another of the page.
 
     >>> frame = pd.DataFrame({"text_id": ["a", "b"], "text": ["One sentence.", "Another."]})
     >>> view = SampleView(dict, lambda run, units: units, dict, "text_id", {"text": ""})
@@ -134,7 +136,9 @@ def samples(
         places = card.get("places") or ()
         texts = {column: plain(card[column]) for column in view.texts if column in card}
         key = index, card[view.id]
-        name, alike = pieces.setdefault(key, (anchor("sample", card[view.id]), {}))
+        name, alike = pieces.setdefault(
+            key, (anchor("sample", f"{within} {card[view.id]}".lstrip()), {})
+        )
         piece = macros().sample(
             name,
             len(alike),
@@ -153,7 +157,7 @@ def samples(
     for group, members in groups.items():
         if len(members):
             numbers.append(carried.isin(members).nonzero()[0].tolist())
-            buttons.append((group, anchor("group", group), len(members)))
+            buttons.append((group, anchor("group", f"{within} {group}".lstrip()), len(members)))
     html = macros().samples(
         list(pieces.values()),
         carried.nunique(),
@@ -247,6 +251,7 @@ def samples_of_run(
 ) -> HtmlTable:
     """The browser of `Run.samples`."""
     view = sample_view(run)
+    within = caption or which or ""
     groups: dict[str, pd.Index] = {}
     if which is None:
         caption = caption or say("Samples")
@@ -267,6 +272,7 @@ def samples_of_run(
         groups,
         caption,
         units,
+        within,
     )
 
 
@@ -331,4 +337,5 @@ def samples_that_differ(
         groups_of_change(changed, candidate),
         caption,
         frame,
+        candidate if len(study.candidates) > 1 else "",
     )

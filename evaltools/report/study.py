@@ -82,12 +82,15 @@ class Study(Result):
         ]
 
     def candidate(self, name: str | None = None) -> str:
-        """The candidate of that name, by default the first; UsageError for another name, and where there is none."""
+        """The candidate of that name, by default the one that the finding names first.
+
+        UsageError for another name, and where there is none.
+        """
         if not self.candidates:
             raise UsageError("one condition only: nothing to compare")
         if name is not None and name not in self.candidates:
             raise UsageError(f"no candidate {name!r}; there is {first_names(self.candidates)}")
-        return name or self.candidates[0]
+        return name or study_sentences.by_finding(self)[0]
 
     def labelled(self, *names: str) -> list[Condition]:
         """These conditions, with the same labels for their units."""
@@ -321,8 +324,8 @@ class Study(Result):
         """The samples that carry the difference of a metric (by default the primary) between baseline and candidate.
 
         The largest influence comes first; of each sample the cards of both conditions stand beside each other. Without
-        `candidate`, a browser of each. `.frame`: the samples of one candidate with their values on both sides, the
-        change, and its influence.
+        `candidate`, a browser of each, the one that the finding names first. `.frame`: the samples of the first with
+        their values on both sides, the change, and its influence.
 
         >>> import evaltools as et
         >>> cmp = et.compare("example:memfin/plain_llm", "example:memfin/memory_agent")
@@ -330,9 +333,9 @@ class Study(Result):
         ['memfin-ex-01', 'memfin-ex-03']
         """
         metric = metric or self.primary
-        names = [self.candidate(candidate)] if candidate else self.candidates
-        if not names or not metric:
+        if not self.candidates or not metric:
             return no_rows("Samples that differ", pd.DataFrame())
+        names = [self.candidate(candidate)] if candidate else study_sentences.by_finding(self)
         browsers = [samples_that_differ(self, metric, name) for name in names]
         folded = [fold(name, piece) for name, piece in zip(names[1:], browsers[1:])]
         return stack([browsers[0], *folded], browsers[0].frame)

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 # a finding, and the numbers behind it ("" for none)
 Parts = tuple[str, str]
 
+# verdicts by which a difference is confirmed, in the order in which a finding names them
+CONFIRMED = ("better", "worse", "equivalent")
+
 # what keeps a row from a verdict, by the column `short` of a comparison
 SHORTFALLS = {
     "p": "p is not small enough",
@@ -40,7 +43,8 @@ FINDINGS = {
     "worse": "{b} is worse than {a} on “{title}”",
     "equivalent": "{b} is equivalent to {a} on “{title}” within {margin}",
     "tied": "{b} is not shown to differ from {a} on “{title}”",
-    "too few": "{differ} of {n} samples differ: too few to judge {b} against {a} on “{title}”",
+    "too few": "{differ} of {n} pairs differ: too few to judge {b} against {a} on “{title}”",
+    "too few pairs": "Too few pairs ({n}) to judge {b} against {a} on “{title}”",
 }
 
 # what intervals say, by the claim of `stats.formulas`
@@ -57,19 +61,25 @@ def verdict_text(row: Row) -> str:
     """The verdict of a row as it stands beside the metric's numbers.
 
     >>> row = {"verdict": "too few", "short": "", "n_units": 40, "n_differ": 3}
-    >>> verdict_text(row)
-    'too few: 3 of 40 differ'
+    >>> verdict_text(row), verdict_text({**row, "n_units": 5})
+    ('too few: 3 of 40 differ', 'too few pairs: 5')
     """
     verdict = row["verdict"]
     if verdict == "too few":
-        differ, n = int(row["n_differ"]), int(row["n_units"])
-        return say("too few: {differ} of {n} differ", differ=differ, n=n)
+        text = "too few: {differ} of {n} differ"
+        if row["n_units"] < MIN_UNITS:
+            text = "too few pairs: {n}"
+        return say(
+            text,
+            differ=int(row["n_differ"]),
+            n=int(row["n_units"]),
+        )
     text = say(verdict)
     if row["short"]:
         return f"{text}: {say(SHORTFALLS[row['short']])}"
     if verdict == "equivalent":
         text += f" (±{row['margin']:g})"
-    if verdict in ("better", "worse", "equivalent") and not row["family"]:
+    if verdict in CONFIRMED and not row["family"]:
         text += " " + say("(exploratory)")
     return text
 
@@ -83,8 +93,9 @@ def verdict_parts(
     Behind an equivalence stands the interval that lies within the margin.
     """
     verdict = row["verdict"]
+    is_small = verdict == "too few" and row["n_units"] < MIN_UNITS
     finding = say(
-        FINDINGS[verdict],
+        FINDINGS["too few pairs" if is_small else verdict],
         a=row["baseline"],
         b=row["candidate"],
         title=metric_title(row["metric"], row["title"]),
@@ -95,7 +106,7 @@ def verdict_parts(
     if verdict == "not measured":
         text = "it is not measured on both sides."
         if row["not_random"]:
-            text = "what one side lacks is not like the rest."
+            text = "what one side lacks is perhaps not like the rest."
         return finding, say(text)
     level, ends = resampling.percent, row
     if verdict == "equivalent":
@@ -128,6 +139,16 @@ def verdict_parts(
 def whole_sentence(finding: str, details: str) -> str:
     """A finding and the numbers behind it as one sentence; the finding alone where there are none."""
     return say("{finding}: {details}", finding=finding, details=details) if details else finding
+
+
+def size(shown: Result) -> str:
+    """How many units the numbers of each run rest on, "n = 54–60 (text_id)", and how many samples where clusters do."""
+    counts = sorted({run.n_units for run in shown.results})
+    ends = "–".join(map(number, dict.fromkeys([counts[0], counts[-1]])))
+    of_what = f"({shown.suite.unit})"
+    if shown.n_clustered:
+        of_what = say("clusters of {samples} samples", samples=shown.n_clustered)
+    return f"n = {ends} {of_what}"
 
 
 def cover(rows: pd.DataFrame, resampling: Resampling) -> list[str]:
@@ -206,7 +227,7 @@ def _among_several(study: Result) -> str:
     rows = study.differences_of(study.primary)
     values = {"title": study.title(study.primary), "baseline": study.baseline, "n": len(rows)}
     found = []
-    for verdict in ("better", "worse", "equivalent"):
+    for verdict in CONFIRMED:
         names = rows.loc[rows["verdict"] == verdict, "candidate"]
         if len(names):
             found.append(f"{say(verdict)}: {listed(names)}")
@@ -216,14 +237,25 @@ def _among_several(study: Result) -> str:
     return say(text, found=listed(found, "; "), **values)
 
 
-def settling(study: Result) -> list[str]:
-    """What difference could be confirmed, where a candidate is not shown to differ."""
+def by_finding(study: Result) -> list[str]:
+    """The candidates, those first that the finding of a study names, in its order."""
     rows = study.differences_of(study.primary)
-    tied = rows[(rows["verdict"] == "tied") & rows["mde"].notna()] if len(rows) else rows
-    if tied.empty:
-        return []
+    confirmed = rows[rows["verdict"].isin(CONFIRMED)]
+    named = confirmed.sort_values(
+        "verdict",
+        key=lambda verdicts: verdicts.map(CONFIRMED.index),
+        kind="stable",
+    )
+    return list(dict.fromkeys([*named["candidate"], *study.candidates]))
+
+
+def settling(study: Result) -> list[str]:
+    """What difference could be confirmed, where the only candidate is not shown to differ."""
+    rows = study.differences_of(study.primary).to_dict("records")
     text = "These data can confirm differences of {now} or more ({power:.0%} power)."
-    return [say(text, now=mde_text(tied.loc[tied["mde"].idxmax()]), power=POWER)]
+    if len(rows) != 1 or rows[0]["verdict"] != "tied" or is_null(rows[0]["mde"]):
+        return []
+    return [say(text, now=mde_text(rows[0]), power=POWER)]
 
 
 def how(study: Result) -> str:

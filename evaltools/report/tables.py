@@ -148,6 +148,16 @@ def shown_texts(row: Row, raw: str = "") -> dict[str, str]:
     }
 
 
+def p_head(rows: pd.DataFrame) -> str:
+    """The head of the p of a comparison's rows, which says so where any is adjusted.
+
+    >>> p_head(pd.DataFrame({"p_value": [0.02, 0.5], "p_adjusted": [0.02, None]}))
+    'p'
+    """
+    adjusted = rows["p_adjusted"].dropna()
+    return "p" if adjusted.equals(rows["p_value"][adjusted.index]) else "p adj."
+
+
 def text_table(
     rows: pd.DataFrame,
     columns: Mapping[str, str] = PLAIN,
@@ -155,6 +165,16 @@ def text_table(
     """Estimates, or a comparison, as text, a row each. `columns`: text of `shown_texts` -> its head."""
     texts = [shown_texts(row, " raw") for row in rows.to_dict("records")]
     return pd.DataFrame(texts, columns=list(columns), dtype=object).rename(columns=columns)
+
+
+def by_condition(rows: pd.DataFrame) -> pd.DataFrame:
+    """The values of estimates as text: a row a metric, a column a condition."""
+    texts: dict[str, dict[str, str]] = {}
+    for row in rows.dropna(subset="value").to_dict("records"):
+        is_whole = row["value"] == round(row["value"])
+        of_condition = texts.setdefault(row["condition"], {})
+        of_condition[shown_texts(row)["title"]] = number(row["value"], 0 if is_whole else 3)
+    return pd.DataFrame(texts).fillna("N/A").rename_axis("Metric").reset_index()
 
 
 # columns of frames that hold words of ours; what other columns hold may be anybody's

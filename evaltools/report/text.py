@@ -255,7 +255,7 @@ def anchor(
     prefix: str,
     name: Any,
 ) -> str:
-    """An id for deep links, `metric-...` or `sample-...`; a name that had to be changed carries a hash of itself."""
+    """An id for deep links, `group-...` or `sample-...`; a name that had to be changed carries a hash of itself."""
     text = str(name)
     slug = re.sub(r"[^\w.-]+", "-", visible(text))[:80]
     if slug != text:

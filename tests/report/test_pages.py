@@ -12,8 +12,8 @@ from markupsafe import Markup
 
 import evaltools as et
 from evaltools.core.language import speaking
+from evaltools.report import paper, study_sentences
 from evaltools.report.first_screen import run_screen, study_screen, trust_line
-from evaltools.report.samples import changed_units, groups_of_change
 from evaltools.report.tables import frame_table, table
 from evaltools.report.text import interval, number
 
@@ -65,23 +65,24 @@ def test_the_title_of_a_study_is_its_verdict_and_stands_once(study: et.Study) ->
     assert interval(row, signed=True) in words(html)
 
 
-def test_a_table_has_one_axis_a_metric_over_all_conditions() -> None:
-    runs = [scores(name, [x, x / 2] * 10) for name, x in (("a", 0.2), ("b", 0.3), ("c", 0.9))]
-    study = et.study(runs)
-    assert study.table().html.count('class="et-axis"') == 1
-
-
 def test_links_of_the_first_screen_open_what_they_name() -> None:
-    runs = [scores(name, [x, 0.5, 1.0, x] * 5) for name, x in (("a", 0.2), ("b", 0.3), ("c", 0.9))]
-    study = et.study(runs)
-    targets = re.findall(r'href="#(group-[^"]*)"', study_screen(study).html)
-    assert len(targets) == 2
-    for target in targets:
-        assert f'id="{target}"' in study.samples().html
+    """The candidate that the finding names stands first; no id stands twice; above several there are no links."""
+    runs = [scores(name, [x, 0.5, 1.0, x] * 5) for name, x in (("a", 0.2), ("b", 0.2), ("c", 0.9))]
+    runs[1].data.loc[0, "score"] = 0.1
+    study, pair = et.study(runs), et.study(runs[::2])
+    (target,) = re.findall(r'href="#(group-[^"]*)"', study_screen(pair).html)
+    assert f'id="{target}"' in pair.samples().html and not study_sentences.settling(study)
+    shown = study.samples().html
+    assert "a → c" in words(shown).split("a → b")[0], "the candidate that the finding names first"
+    assert study.table().html.count('class="et-axis"') == 1, "over all conditions"
+    ids = re.findall(r' id="([^"]*)"', shown)
+    assert len(ids) == len(set(ids)) > 10 and "#group" not in study_screen(study).html
     dialogues = et.study(["example:memfin/memory_agent", "example:memfin/plain_llm"])
-    turns = words(study_screen(dialogues).html), words(dialogues.samples().html)
-    assert "4 Lower under plain_llm" in turns[0] and "Lower under plain_llm 4" in turns[1]
-    assert re.findall(r"memfin-ex-02 / \d", turns[1])[:4:2] == [
+    assert "4 Lower under plain_llm" in words(study_screen(dialogues).html)
+    of_paper = paper.markdown(dialogues)
+    assert "| Failed turns | 3 | 1 |" in of_paper and "adjusted" not in of_paper
+    assert ">Failed turns<" in dialogues.table("all").html
+    assert re.findall(r"memfin-ex-02 / \d", words(dialogues.samples().html))[:4:2] == [
         "memfin-ex-02 / 1",
         "memfin-ex-02 / 2",
     ]
@@ -108,12 +109,8 @@ def test_the_trust_line_counts_and_gives_the_gist() -> None:
     assert re.match(r"1 caution ?(· 1 note )?: Only 3 samples", line, re.I), line
 
 
-def test_all_that_changed_in_a_seed_is_listed(study: et.Study) -> None:
-    changed = changed_units(study, study.primary, "with_memory")
-    groups = groups_of_change(changed, "with_memory")
+def test_what_seeds_agree_on_stands_once(study: et.Study) -> None:
     shown = study.samples()
-    assert shown.frame is not None and sum(map(len, groups.values())) == len(shown.frame)
-    # what seeds agree on stands there once
     assert "no_memory 1, 2 review-023" in words(shown.html)
 
 
@@ -130,7 +127,11 @@ def test_a_suite_without_views_has_cards_with_texts() -> None:
     run = et.evaluate("table", clustered, resampling=FAST)
     html = run.samples().html
     assert html.count("<article") == 12 and words(html).count("c2") == 4, "each names its cluster"
-    assert "n = 3 clusters of 12 samples" in words(run_screen(run).html)
+    runs = [
+        et.evaluate("table", of, name=name, resampling=FAST)
+        for name, of in (("a", clustered[1:]), ("b", clustered[:-1]))
+    ]
+    assert "n = 3 clusters of 12 samples" in et.study(runs).paragraph()
 
 
 def test_clusters_are_counted_and_the_cards_are_of_their_samples() -> None:

@@ -39,7 +39,7 @@ def test_latex_and_markdown_hold_the_same_numbers(study: et.Study) -> None:
     for value in (study[name]["delta"] for name in ("tuple_f1_s2_refpol", "fix_rate_refpol")):
         assert number(value, signed=True) in md
         assert number(value, signed=True).replace("−", "$-$") in tex
-    assert "(seeds 1, 2; n = 60)" in md and "nan" not in md
+    assert "(seeds 1, 2); n = 60 (text_id)" in md and "nan" not in md
 
 
 def test_methods_name_what_was_used_and_nothing_else() -> None:

@@ -13,6 +13,7 @@ from evaltools.core.errors import UsageError
 from evaltools.core.files import find_runs
 from evaltools.core.language import speaking
 from evaltools.report import study_sentences
+from evaltools.report.first_screen import trust_line
 from evaltools.report.make_study import group
 from tests.app.calling import renamed
 from tests.files import read_json
@@ -124,7 +125,8 @@ def test_what_is_missing_where_it_was_wrong_is_named_as_the_reason() -> None:
     study = et.study(rows, suite="table", baseline="a", resampling=FAST)
     assert (study["m"]["verdict"], study["m"]["blocked"]) == ("not measured", "missing-not-random")
     (sentence,) = study_sentences.outcomes(study)
-    assert sentence.endswith(": what one side lacks is not like the rest.")
+    assert "1 of 1 differences cannot be measured" in trust_line(study)
+    assert sentence.endswith(": what one side lacks is perhaps not like the rest.")
 
 
 def test_sentences_count_what_they_speak_of() -> None:

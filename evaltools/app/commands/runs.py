@@ -137,7 +137,11 @@ def rank(
     echo()
     show_frame(ranks, verbose)
     echo()
-    show_checks(study.doubts, verbose)
+    # what is missing of other metrics changes no rank of this one
+    title = f"“{study.title(metric)}”"
+    of_pairs = ("one-sided-missing", "missing-not-random")
+    doubts = [c for c in study.doubts if c.code not in of_pairs or title in c.message]
+    show_checks(doubts, verbose)
     echo(folder / "ranks.csv")
 
 
