@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
+from ..core.estimates import is_null
 from ..core.files import dumps
 from ..core.language import say
 from ..stats.effects import differing, unit_values
@@ -216,9 +217,12 @@ def sample_view(shown: Run | Study) -> SampleView:
         )
 
     def card(row: Mapping[Any, Any]) -> dict[str, Any]:
-        values = [
-            Row(title, {"value": [Line(plain(row[column]))]}) for column, title in titles.items()
-        ]
+        values = []
+        for column, title in titles.items():
+            value = row[column]
+            if not is_null(value) and float(value).is_integer():
+                value = int(value)  # 187 tokens, not 187.000
+            values.append(Row(title, {"value": [Line(plain(value))]}))
         return {"rows": values, "tags": [Line(str(row[unit]))] if sample != unit else []}
 
     return SampleView(
