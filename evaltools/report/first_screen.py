@@ -179,11 +179,10 @@ def trust_line(shown: Result) -> Markup:
     counts = []
     if any(run.manifest.incomplete for run in shown.results):
         counts.append(say("incomplete"))
-    usual = shown.suite.headline(shown.options, frozenset())
-    n_blocked = len(shown.blocked.intersection(usual))
     if shown.blocked:
         text = "{n} of {total} headline metrics cannot be measured"
-        counts.append(say(text, n=n_blocked, total=len(usual)))
+        n_blocked = len(shown.blocked.intersection(shown.usual))
+        counts.append(say(text, n=n_blocked, total=len(shown.usual)))
     differences = shown.differences_of(*shown.headline)
     if lost := sum(differences.get("not_random", ())):
         text = "{n} of {total} differences cannot be measured"

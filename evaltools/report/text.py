@@ -43,10 +43,11 @@ def number(
     decimals: int = 3,
     *,
     signed: bool = False,
+    digits: int = 2,
 ) -> str:
     """A number as printed: "N/A" where nothing was measured, whole where it counts or is large, else with `decimals`.
 
-    What would be 0 so, and is not, has two significant digits.
+    What would be 0 so, and is not, has so many significant `digits`.
 
     >>> number(-0.0024), number(0.0521, signed=True), number(-1200), number(0.000012345)
     ('−0.002', '+0.052', '−1,200', '0.000012')
@@ -60,7 +61,7 @@ def number(
     if abs(value) >= LARGE:
         decimals = 0
     elif LEAST <= abs(value) < 0.5 * 10.0**-decimals:
-        decimals = decimals_of(value, 2)
+        decimals = decimals_of(value, digits)
     text = f"{value:{sign},.{decimals}f}"
     if not text.strip("-0.,"):
         return text.removeprefix("-")
@@ -87,11 +88,15 @@ def estimate_text(estimate: Row) -> str:
 
 
 def interval(row: Row, *, signed: bool = False) -> str:
-    """ "[0.42, 0.65]" of ci_low and ci_high, "[+0.01, +0.07]" where `signed`, or "" where there is no interval."""
+    """ "[0.42, 0.65]" of ci_low and ci_high, "[+0.01, +0.07]" where `signed`, or "" where there is no interval.
+
+    >>> interval({"ci_low": -0.0003, "ci_high": 0.074})
+    '[−0.0003, 0.074]'
+    """
     ends: list[Any] = [row.get("ci_low"), row.get("ci_high")]
     if any(map(is_null, ends)):
         return ""
-    low, high = (number(float(end), signed=signed) for end in ends)
+    low, high = (number(float(end), signed=signed, digits=1) for end in ends)
     return f"[{low}, {high}]"
 
 
