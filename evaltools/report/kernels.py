@@ -6,20 +6,22 @@ startup file or style there, and imports no module but what the command's own pa
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
 import sys
 import time
+from collections import defaultdict
 from pathlib import Path
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 from IPython.core.displayhook import DisplayHook
+from IPython.core.displaypub import DisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
-from IPython.utils.capture import CapturedIO, capture_output
 from traitlets.config import Config
 
 
@@ -45,9 +47,64 @@ import nbformat  # noqa: E402
 from jupyter_client.jsonutil import json_default  # noqa: E402
 from papermill.engines import Engine, papermill_engines  # noqa: E402
 
+PRINTING = Lock()  # threads of a cell print at once
+
+
+class Stream(io.TextIOBase):
+    """What a cell prints, as its output."""
+
+    encoding = "utf-8"
+
+    def __init__(
+        self,
+        shell: Shell,
+        name: str,
+    ) -> None:
+        self.shell, self.name = shell, name
+
+    def write(
+        self,
+        text: str,
+    ) -> int:
+        with PRINTING:
+            last = self.shell.outputs[-1:]
+            if last and last[0].get("name") == self.name:
+                last[0]["text"] += as_json(text)
+            elif text:
+                self.shell.add("stream", name=self.name, text=text)
+        return len(text)
+
+
+class Publisher(DisplayPublisher):
+    """What a cell shows by `display`, as its output."""
+
+    shell: Any
+
+    def publish(
+        self,
+        data: Any,
+        metadata: Any = None,
+        *_: Any,
+        transient: Any = None,
+        update: bool = False,
+        **__: Any,
+    ) -> None:
+        shown = {"data": data, "metadata": metadata or {}}
+        same = self.shell.displayed[(transient or {}).get("display_id")]
+        for output in same if update else ():
+            output.update(as_json(shown))
+        if not (update and same):
+            same.append(self.shell.add("display_data", **shown))
+
+    def clear_output(
+        self,
+        wait: bool = False,
+    ) -> None:
+        self.shell.outputs.clear()
+
 
 class Hook(DisplayHook):
-    """Shows what a cell ends with as `display` does."""
+    """What a cell ends with, as its output."""
 
     shell: Any
 
@@ -59,14 +116,30 @@ class Hook(DisplayHook):
         format_dict: Any,
         md_dict: Any = None,
     ) -> None:
-        self.shell.display_pub.publish(format_dict, md_dict)
+        number = self.prompt_count
+        self.shell.add(
+            "execute_result",
+            data=format_dict,
+            metadata=md_dict,
+            execution_count=number,
+        )
 
 
 class Shell(InteractiveShell):
-    """Runs cells in this process; `error` is what ended one, as an output, in a list."""
+    """Runs cells in this process; `outputs` are those of the cell that runs, `displayed` those of a display's id."""
 
     displayhook_class = Hook
-    error: Any = ()
+    display_pub_class = Publisher
+    outputs: list[Any]
+    displayed: dict[Any, list[Any]]
+
+    def add(
+        self,
+        kind: str,
+        **content: Any,
+    ) -> Any:
+        self.outputs.append(as_json({"output_type": kind, **content}))
+        return self.outputs[-1]
 
     def ask_exit(self) -> None:
         raise RuntimeError("exit() and quit() end no report: take them out of the cell")
@@ -83,32 +156,25 @@ class Shell(InteractiveShell):
         evalue: Any,
         stb: list[str],
     ) -> None:
-        said = {"ename": etype.__name__, "evalue": str(evalue), "traceback": stb}
-        self.error = [{"output_type": "error", **said}]
+        self.add(
+            "error",
+            ename=etype.__name__,
+            evalue=str(evalue),
+            traceback=stb,
+        )
 
 
-def outputs_of(
-    captured: CapturedIO,
-    error: Any,
-) -> Any:
-    """What a cell printed, what it showed, and what ended it, as a notebook holds them."""
-    printed = {"stdout": captured.stdout, "stderr": captured.stderr}
-    outputs: list[Any] = [
-        {"output_type": "stream", "name": n, "text": t} for n, t in printed.items() if t
-    ]
-    for shown in captured.outputs:
-        data = {kind: as_json(value) for kind, value in shown.data.items()}
-        outputs.append({"output_type": "display_data", "data": data, "metadata": shown.metadata})
-    return nbformat.from_dict(as_json([*outputs, *error]))
+def as_json(output: Any) -> Any:
+    """An output as a notebook holds it: pictures, and objects that JSON has not, as text."""
 
+    def as_text(value: Any) -> Any:
+        try:
+            return json_default(value)
+        except TypeError:
+            return repr(value)
 
-def as_json(value: Any) -> Any:
-    """A value as JSON has it: pictures as text, and what it has no form for as its repr."""
-    try:
-        text = json.dumps(value, default=json_default, ensure_ascii=False)
-    except (TypeError, ValueError):
-        text = json.dumps(repr(value))
-    return json.loads(text.encode("utf-8", "replace"))
+    text = json.dumps(output, default=as_text, ensure_ascii=False)
+    return nbformat.from_dict(json.loads(text.encode("utf-8", "replace")))
 
 
 class ShellEngine(Engine):
@@ -122,12 +188,13 @@ class ShellEngine(Engine):
         **_: Any,
     ) -> None:
         shell = Shell.instance(config=Config({"HistoryManager": {"enabled": False}}))
+        shell.outputs, shell.displayed = [], defaultdict(list)
+        sys.stdout, sys.stderr = Stream(shell, "stdout"), Stream(shell, "stderr")
         shell.enable_matplotlib("inline")
         for number, cell in enumerate(nb_man.nb.cells):
             if cell.cell_type == "code":
-                with capture_output() as captured:
-                    result = shell.run_cell(cell.source, store_history=True)
-                cell.outputs = outputs_of(captured, shell.error)
+                cell.outputs = shell.outputs = []
+                result = shell.run_cell(cell.source, store_history=True)
                 cell.execution_count = result.execution_count
                 if not result.success:
                     nb_man.cell_exception(cell, number)

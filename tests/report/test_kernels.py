@@ -206,27 +206,34 @@ def test_nothing_that_a_cell_left_at_work_goes_on(job: Any) -> None:
 
 
 SHOWS = """
-from IPython.display import JSON, display
-a = {(1, 2): object}
-a[0] = a
-display("first")
-print("said")
-JSON(a)
+from IPython.display import JSON, clear_output, display
+print("gone")
+clear_output()
+shown = display("first", display_id=True)
+shown.update("second")
+display(JSON({"a": object}))
 """
+UPDATES = "shown.update('third')"
 THREADS = """
 from concurrent.futures import ThreadPoolExecutor
 with ThreadPoolExecutor(8) as pool: list(pool.map(print, ["x" * 50] * 4000))
 """
 
 
-def test_outputs_follow_what_is_printed_and_what_json_has_not_is_text(job: Any) -> None:
-    made = job(SHOWS, THREADS)
+def test_outputs_are_cleared_and_updated_and_what_json_has_not_is_text(job: Any) -> None:
+    made = job(SHOWS, UPDATES, THREADS)
     run(made)
-    *_, cell, of_threads = nbformat.read(made.folder / NOTEBOOK, as_version=4).cells
+    *_, cell, later, of_threads = nbformat.read(made.folder / NOTEBOOK, as_version=4).cells
     assert of_threads.outputs[0].text.count("x" * 50) == 4000
-    printed, first, last = cell.outputs
-    assert (printed.text, first.data["text/plain"]) == ("said\n", "'first'")
-    assert last.data["application/json"] == "{(1, 2): <class 'object'>, 0: {...}}"
+    outputs = cell.outputs
+    assert later.outputs == []
+    assert [dict(o.data) for o in outputs] == [
+        {"text/plain": "'third'"},
+        {
+            "application/json": {"a": "<class 'object'>"},
+            "text/plain": outputs[1].data["text/plain"],
+        },
+    ]
 
 
 @pytest.mark.parametrize(
@@ -234,9 +241,13 @@ def test_outputs_follow_what_is_printed_and_what_json_has_not_is_text(job: Any) 
     [
         ("import sys\nsys.exit()", "SystemExit:"),
         ("exit()", "RuntimeError: exit\\(\\) and quit\\(\\) end no report"),
+        ("from IPython.display import JSON\nJSON({'a': {(1, 2): 3}})", "keys must be str"),
+        ("from IPython.display import JSON\na = {}\na['a'] = a\nJSON(a)", "Circular reference"),
     ],
 )
-def test_a_cell_that_ends_its_kernel_is_named(job: Any, cell: str, message: str) -> None:
+def test_a_cell_that_ends_its_kernel_or_shows_no_json_is_named(
+    job: Any, cell: str, message: str
+) -> None:
     made = job("1", cell)
     with pytest.raises(WorkFailed, match=message):
         run(made)
