@@ -294,7 +294,10 @@ def _drop_columns(
     text: str,
     options: CrOptions,
 ) -> dict[str, bool]:
-    """Whether aspect filtering dropped something, and why, as term and span say. Seed cr_hallucination_rate 2."""
+    """Whether aspect filtering dropped something, and why. Seed cr_hallucination_rate 2.
+
+    The stored reason counts where it is one of DROP_REASONS, else the one that the term and its span give.
+    """
     reasons = set()
     for aspect in (
         at(
@@ -306,7 +309,10 @@ def _drop_columns(
         or ()
     ):
         if aspect.action == "drop":
-            reasons.add(drop_reason(text, aspect, options) or "invalid_target")
+            reason = aspect.drop_reason
+            if reason not in DROP_REASONS:
+                reason = drop_reason(text, aspect, options) or "invalid_target"
+            reasons.add(reason)
     return {
         "hallucinated": bool(reasons or at(card.ate or card.ate_score, "hallucination_flag")),
         **{f"drop_{reason}": reason in reasons for reason in DROP_REASONS},

@@ -179,6 +179,12 @@ class Rules(_Strict):
                 yield f"tags: {tag!r} is not lower case with _ for blanks and -"
         if FOLLOWUP_TAG in self.tags:
             yield f"tags: the phrases of {FOLLOWUP_TAG} stand under `followup`"
+        for alias in self.other_names:
+            if alias in map(_together, self.known_tags):
+                yield f"aliases: {alias} is a tag itself"
+        words = [word.lower() for unit in self.units for word in unit.words]
+        if doubled := {word for word in words if words.count(word) > 1}:
+            yield f"units: a word of two units: {', '.join(sorted(doubled))}"
         named = [(words.tag, "values.tag") for words in self.values if words.tag]
         for product, names in self.required.items():
             named += [(name, f"required.{product}") for name in names]

@@ -76,33 +76,21 @@ def test_rates_count_samples_and_split_by_reason(tmp_path: Path) -> None:
 
 
 def test_either_source_of_section_2_counts(tmp_path: Path) -> None:
-
-    flagged = {"meta": {"text_id": "a", "input_text": TEXT}, "ate": {"hallucination_flag": True}}
-    older = {
-        "meta": {"text_id": "b", "input_text": TEXT},
-        "ate_score": {"hallucination_flag": True},
-    }
-    filtered = [
-        {
-            "term": "포장",
-            "span": {"start": 0, "end": 2},
-            "action": "drop",
-            "drop_reason": "other_not_target",
-        }
+    """A stored reason counts where it is one of ours."""
+    reasons = ("other_not_target", "span_mismatch")
+    dropped = {"term": "포장", "span": {"start": 0, "end": 2}, "action": "drop"}
+    filtered = [{**dropped, "drop_reason": reason} for reason in reasons]
+    found = [
+        {"ate": {"hallucination_flag": True}},
+        {"ate_score": {"hallucination_flag": True}},
+        {"inputs": {"ate_debug": {"filtered": filtered}}},
+        {"inputs": {"ate_debug": {"filtered": []}}},
     ]
-    dropped = {
-        "meta": {"text_id": "c", "input_text": TEXT},
-        "inputs": {"ate_debug": {"filtered": filtered}},
-    }
-    clean = {
-        "meta": {"text_id": "d", "input_text": TEXT},
-        "inputs": {"ate_debug": {"filtered": []}},
-    }
-    result = evaluate(
-        "cr", write_lines(tmp_path / "r" / "scorecards.jsonl", [flagged, older, dropped, clean])
-    )
+    cards = [{"meta": {"text_id": i, "input_text": TEXT}, **card} for i, card in zip("abcd", found)]
+    result = evaluate("cr", write_lines(tmp_path / "r" / "scorecards.jsonl", cards))
     assert result.value("aspect_hallucination_rate") == 3 / 4
-    assert result.value("hallucination_out_of_text_rate") == 1 / 4
+    for reason in ("out_of_text", "span_mismatch"):
+        assert result.value(f"hallucination_{reason}_rate") == 1 / 4
 
 
 def test_scorecard_carries_what_was_filtered_and_what_it_was_before() -> None:
