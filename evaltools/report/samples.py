@@ -6,7 +6,7 @@ A suite says how its samples are browsed (`SampleView`): what of a sample stands
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -318,7 +318,7 @@ def samples_that_differ(
 
     Of each sample the cards of the baseline's runs, then those of the candidate's.
     """
-    view = sample_view(study)
+    view = replace(sample_view(study), fields={})  # long beside one another; runs have them
     title = titled(study.metric(metric).shown_title, study.metric(metric).better)
     caption = f"{title}, {study.baseline} → {candidate}"
     changed = changed_units(study, metric, candidate)

@@ -273,7 +273,7 @@ def clause_facts(read: ReadText, number: int = 0) -> list[Fact]:
 
     Of a list that is said at its end: 등반, 글라이더 조종은 면책.
     """
-    norm = read.norm
+    norm = _ASIDE.sub(lambda aside: " " * len(aside[0]), read.norm)
     result = []
     clause_start = 0
     ends = [(match.start(), match.end(), match[0]) for match in STOP.finditer(norm)]

@@ -110,6 +110,12 @@ def test_a_case_that_gives_tags_says_whether_a_follow_up_is_due(
         ("100% 환급 상품임.", "공시이율 2.9%", "summary_non_definitive", 0.0),
         ("면책기간 90일", "90일이 지난 다음 날부터 보장됩니다.", "summary_accuracy", 1.0),
         ("3월 31일까지", "3월 말일까지 내세요.", "summary_accuracy", 1.0),
+        (
+            "변호사비용 5천만원 한도(자기부담금 없음).",
+            "변호사비용은 5천만원 한도고 자기부담 50%가 있지만 고객님은 자기부담금 없이 나갑니다.",
+            "summary_accuracy",
+            1.0,
+        ),
     ],
 )
 def test_what_a_source_says(answer: str, context: str, metric: str, score: float) -> None:
