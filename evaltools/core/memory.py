@@ -25,10 +25,10 @@ def is_path(run: Any) -> bool:
 
 
 def is_data(value: Any) -> bool:
-    """Whether a value is a DataFrame or a list of records."""
+    """Whether a value is a table of pandas, or one that can become it (polars, Arrow), or a list of records."""
     if isinstance(value, list):
         return len(value) > 0 and isinstance(value[0], Mapping)
-    return isinstance(value, pd.DataFrame)
+    return isinstance(value, pd.DataFrame) or hasattr(value, "to_pandas")
 
 
 DATA = "data"
@@ -65,14 +65,15 @@ def write_records(
 ) -> Path:
     """Write records as JSON Lines into a folder; returns the file.
 
-    `data`: a DataFrame or a list of dicts. A null cell of a frame is left out of its record; where a whole column is
-    null, the first record has it. NaN in a dict is null; dates and what else JSON has not are texts. UsageError for
-    anything else, for two columns of one name, and for a list with an entry that is no dict.
+    `data`: a table (`is_data`) or a list of dicts. A null cell of a table is left out of its record; where a whole
+    column is null, the first record has it. NaN in a dict is null; dates and what else JSON has not are texts.
+    UsageError for anything else, for two columns of one name, and for a list with an entry that is no dict.
     """
     is_list = isinstance(data, list)
     if not is_list:
-        if not is_data(data):
-            kind = type(data).__name__
+        kind = type(data).__name__
+        data = data.to_pandas() if hasattr(data, "to_pandas") else data
+        if not isinstance(data, pd.DataFrame):
             raise UsageError(f"expected a path, a DataFrame or a list of dicts, got {kind}")
         columns = data.columns
         require_unique(columns)

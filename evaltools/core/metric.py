@@ -100,7 +100,7 @@ class Metric(_Entry):
     def __post_init__(self) -> None:
         super().__post_init__()
         try:
-            low, high = map(float, self.bounds or self.limits)
+            low, high = map(float, self.limits)
             float(self.empty or 0)
         except (TypeError, ValueError):
             low = high = math.nan
@@ -109,13 +109,13 @@ class Metric(_Entry):
                 f"metric {self.name!r}: expected bounds as (low, high), low below high, and empty as a "
                 f"number, got {self.bounds!r} and {self.empty!r}"
             )
-        if self.bounds:
+        if self.bounds is not None:
             object.__setattr__(self, "bounds", (low, high))
 
     @property
     def limits(self) -> tuple[float, float]:
         """The least and the greatest value that the metric can take."""
-        if self.bounds:
+        if self.bounds is not None:
             return self.bounds
         if self.proportion:
             return 0.0, 1.0

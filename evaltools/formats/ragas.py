@@ -40,12 +40,15 @@ HIGHER = [
 LOWER = "noise_sensitivity"
 
 
+HINT = "--sep and --decimal name other separators and decimal commas"
+
+
 class Line(Row):
     """What describes a sample; every other column is a metric, or a text."""
 
     model_config = ConfigDict(extra="allow")
     id: Any = None
-    user_input: Any = Field(description="question, before ragas 0.2; --sep: other separators")
+    user_input: Any = Field(description=f"question, before ragas 0.2; {HINT}")
     response: Any = None
     reference: Any = None
 
@@ -88,6 +91,9 @@ def read(
             if isinstance(value, int | float):
                 kind = name.partition("(")[0]  # factual_correctness(mode=f1)
                 metrics[name] = True if kind in HIGHER else False if kind == LOWER else None
+
+    if not metrics:
+        raise source.fatal("no-metric", f"no column holds a number; {HINT}")
 
     def scored(
         count: int,

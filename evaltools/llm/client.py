@@ -151,6 +151,7 @@ class Client:
         self.stopped = ""
         self._pause_until = 0.0
         self._key = ""
+        self._http: Any = None
         self._sdk: Any = None
 
     async def __aenter__(self) -> Client:
@@ -338,24 +339,25 @@ class Client:
         if self._sdk is None:
             base_url = address_in_force(self.base_url)
             self._key = read_key(self.keys, base_url)
+            self._http = BoundedClient(follow_redirects=False)
             self._sdk = openai.AsyncOpenAI(
                 api_key=self._key or "none",
                 base_url=base_url,
                 max_retries=0,
-                http_client=BoundedClient(follow_redirects=False),
+                http_client=self._http,
             )
         try:
             async with asyncio.timeout(TIMEOUT):
                 # `chat.completions.create` would walk through the whole body: half of the processor's time
                 return await self._sdk.post("/chat/completions", cast_to=bytes, body=body)
         except (openai.APIConnectionError, TimeoutError) as error:
-            works = self._form_works
-            sentence = "the connection broke off" if works else "the server cannot be reached"
+            reached = self._http.reached
+            sentence = "the connection broke off" if reached else "the server cannot be reached"
             if isinstance(error, TimeoutError):
                 sentence = "the model did not answer in time"
-            # a server that has given no reply yet ends the run: all that was sent are of the first request
-            retry = works or self.sent < FIRST_ATTEMPTS
-            raise CallFailed(sentence, retry=retry, lasting=not works) from None
+            # a server that has never answered ends the run: all that was sent are of the first request
+            retry = reached or self.sent < FIRST_ATTEMPTS
+            raise CallFailed(sentence, retry=retry, lasting=not reached) from None
         except openai.APIStatusError as error:
             raise failure_of_status(error) from None
         except ReplyTooLarge as error:

@@ -28,7 +28,7 @@ from ..core.errors import UsageError
 BASE_URL_VARIABLE = "OPENAI_BASE_URL"
 """Environment variable with the base URL where a config names none; the SDK reads it, too."""
 
-_URL = re.compile(r"https?://([\w.-]+|\[[\da-fA-F:.]+\])(:\d{1,5})?(/[^?#\s\x00-\x1f\x7f]*)?")
+_URL = re.compile(r"https?://([\w.-]+|\[[\da-fA-F:.]+\])(:(\d{1,5}))?(/[^?#\s\x00-\x1f\x7f]*)?")
 
 
 def plain_url(text: str | None) -> str | None:
@@ -45,7 +45,8 @@ def plain_url(text: str | None) -> str | None:
     """
     if text is None:
         return None
-    if _URL.fullmatch(text):
+    match = _URL.fullmatch(text)
+    if match and int(match[3] or 0) < 1 << 16:
         return text
     raise PydanticCustomError(
         "hidden", "expected http(s)://host[:port]/path, without a user, a query or a fragment"

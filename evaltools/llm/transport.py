@@ -26,8 +26,10 @@ class BoundedClient(openai.DefaultAsyncHttpxClient):
     """The SDK's HTTP client, which reads no body beyond a bound, whatever the status.
 
     A connection that breaks while a body is read is a transport error like any other, which the SDK reports as its
-    APIConnectionError.
+    APIConnectionError. `reached` tells whether any server has answered.
     """
+
+    reached = False
 
     async def send(
         self,
@@ -36,6 +38,7 @@ class BoundedClient(openai.DefaultAsyncHttpxClient):
     ) -> Any:
         options["stream"] = True
         response = await super().send(request, **options)
+        self.reached = True
         body = bytearray()
         try:
             async with aclosing(response.aiter_bytes()) as pieces:

@@ -53,8 +53,8 @@ def evaluate(
     """Score one run and estimate every metric of its suite.
 
     suite: "cr", "memfin", "summary", "table", an installed one, or a suite itself (`et.jsonl_suite`).
-    run: a run folder, a file, "example:NAME" for a bundled one, or data in memory: a DataFrame or a
-        list of dicts, records as in the suite's file.
+    run: a run folder, a file, "example:NAME" for a bundled one, or data in memory: a DataFrame (or a
+        table with `to_pandas`, of polars or Arrow) or a list of dicts, records as in the suite's file.
     name: instead of the folder's or file's; data in memory are called "data".
     out: the folder under which results/<run>/ is written. None writes nothing. What is complete and
         current there (same inputs by hash, policy, resampling, versions) is read, unless `fresh`;

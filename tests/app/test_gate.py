@@ -285,3 +285,5 @@ def test_numbers_that_stand_alone_are_taken_at_their_word_and_that_is_said(
     assert (
         "holds no complete result" in call("gate", summaries, "--baseline", alone, status=2).output
     )
+    shutil.copy(summaries / "units.parquet", tmp_path)
+    assert "nothing vouches" in call("gate", summaries, "--baseline", tmp_path, status=3).output

@@ -180,9 +180,10 @@ def test_epochs_are_reduced_as_the_log_says(
 
 
 def test_an_unknown_reducer_of_epochs_is_named(tmp_path: Path) -> None:
-    of_log = {**INSPECT["eval"], "config": {"epochs_reducer": ["my_own"]}}
-    path = put(tmp_path, "inspect", {**INSPECT, "eval": of_log})
-    assert "epochs are reduced by 'my_own'" in refused("inspect", path)
+    for reducer in ("my_own", f"pass_at_{'9' * 5000}"):
+        of_log = {**INSPECT["eval"], "config": {"epochs_reducer": [reducer]}}
+        path = put(tmp_path, "inspect", {**INSPECT, "eval": of_log})
+        assert f"epochs are reduced by '{reducer[:20]}" in refused("inspect", path)
 
 
 def test_scores_of_errors_count_where_the_log_counts_them(tmp_path: Path) -> None:
@@ -218,10 +219,12 @@ def test_separators_and_decimal_commas_are_named_and_read(tmp_path: Path) -> Non
     path = tmp_path / "in.csv"
     path.write_text("user_input;response;faithfulness\nq1;a;0,71\nq2;b;1,00\n")
     done = refused("ragas", path)
-    assert "--sep: other separators" in done
+    assert "--sep and --decimal" in done
     assert "the cells are separated by ';'" in done
     converted = written(tmp_path, "ragas", path, "--sep", ";", "--decimal", ",")
     assert [row["value"] for row in converted] == [0.71, 1.0]
+    path.write_text('user_input,faithfulness\nq1,"0,71"\n')
+    assert "no column holds a number; --sep and --decimal" in refused("ragas", path)
 
 
 def test_empty_cells_of_ragas_are_not_measured(tmp_path: Path) -> None:

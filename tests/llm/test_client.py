@@ -185,6 +185,10 @@ def test_a_connection_that_breaks_is_tried_again_and_then_a_failed_answer(
     answers, seen = ask(lambda s: damaged if s.nth <= 2 else label(), body("a"), body("b"))
     assert all(a.reply for a in answers)
     assert len(seen) == 6
+    # of a server that has answered no number of attempts ends the run
+    waits = [Sent(503, b"{}", {"retry-after": "0"}), *[damaged] * llm.FIRST_ATTEMPTS]
+    answers, seen = ask(lambda s: ([*waits, label()])[min(s.nth - 1, len(waits))], body("a"))
+    assert [a.reply for a in answers] == [Reply(label="x")]
     monkeypatch.setattr(llm, "ATTEMPTS", 3)
     answers, seen = ask(
         lambda s: damaged if s.body["messages"][1]["content"] == "b" else label(),

@@ -115,6 +115,7 @@ def test_what_is_wrong_with_a_reply_is_a_sentence(content: str, said: str) -> No
         ("localhost:8000", False),
         ("http://user:pw@host/v1", False),
         ("http://host/v1?key=x", False),
+        ("http://host:65536/v1", False),
         (" http://host/v1", False),
         ("http://[bad/v1", False),
     ],

@@ -1,4 +1,4 @@
-"""Frames and lists as inputs: the numbers of the files, and errors that name what is there."""
+"""Frames, tables of Arrow and lists as inputs: the numbers of the files, and errors that name what is there."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from uuid import UUID
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import evaltools as et
@@ -36,8 +37,8 @@ def lines(file: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(
     "data",
-    [SCORES, SCORES.to_dict("records")],
-    ids=["DataFrame", "list of dicts"],
+    [SCORES, pa.table(SCORES), SCORES.to_dict("records")],
+    ids=["DataFrame", "Arrow", "list of dicts"],
 )
 def test_data_in_memory_has_the_numbers_of_its_file(data: Any, tmp_path: Path) -> None:
     SCORES.to_csv(tmp_path / "scores.csv", index=False)

@@ -18,7 +18,15 @@ from ...core.files import first_names, nearest, refuse_input, write_text
 from ...core.json_files import read_model
 from ...core.manifest import NAME, OF_DESKTOPS, Manifest
 from ...core.metric import metric_title
-from ...core.results import METRICS, NO_MANIFEST, SPOILT, MetricsFile, run_folders, spoilt_files
+from ...core.results import (
+    METRICS,
+    NO_MANIFEST,
+    SPOILT,
+    UNITS,
+    MetricsFile,
+    run_folders,
+    spoilt_files,
+)
 from ...report.evaluate import load
 from ...report.make_study import compare
 from ...report.study_sentences import verdict_text
@@ -132,7 +140,8 @@ def read(path: Path, junit: Path | None = None) -> MetricsFile:
 def _folders(path: Path) -> list[Path]:
     """The results folders of a result's runs; the result itself where nothing says that there are any."""
     folder = path.parent if path.is_file() else path
-    return run_folders(folder) if (folder / NAME).exists() else [path]
+    has_more = (folder / NAME).exists() or (folder / UNITS).exists()
+    return run_folders(folder) if has_more else [path]
 
 
 def _bound(
