@@ -23,7 +23,7 @@ from pydantic import (
 )
 
 from .errors import InputError
-from .files import ending, first_names
+from .files import CONTROL, ending, first_names
 from .json_files import read_jsonl
 from .metric import LARGEST
 from .records import BOM, File, T, fitted, not_utf8
@@ -31,9 +31,6 @@ from .records import BOM, File, T, fitted, not_utf8
 TEXTS = TypeAdapter(list[str | None])
 
 TRUTH = {"true": 1, "false": 0, "nan": None}
-
-# what no name of a metric or condition may hold: a line of a terminal begins with it
-CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 def _as_text(cell: Any) -> str | None:

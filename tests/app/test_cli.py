@@ -161,7 +161,6 @@ def test_check_lists_problems_and_writes_nothing(here: Path) -> None:
         (["compare", "absent", SEEDS[0]], 2, "absent: no such run"),
         (["compare", "", ""], 2, "not empty"),
         (["report", "seeds", ","], 2, "',' names no run"),
-        (["compare", SEEDS[0], ","], 2, "',' names no run"),
         (["compare", *SEEDS[:2], "--suite", ""], 2, "no suite ''"),
         (["rank", *SEEDS, "--metric", ""], 2, "no metric is named"),
         (["plan", *SEEDS, "--metric", "n", "--difference", "0_5"], 2, "'0_5' is no finite number"),

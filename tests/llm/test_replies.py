@@ -117,7 +117,6 @@ def test_what_is_wrong_with_a_reply_is_a_sentence(content: str, said: str) -> No
         ("http://host/v1?key=x", False),
         ("http://host:65536/v1", False),
         (" http://host/v1", False),
-        ("http://[bad/v1", False),
     ],
 )
 def test_a_base_url_is_plain(url: str, plain: bool) -> None:

@@ -153,11 +153,12 @@ def test_a_table_keeps_long_and_many_line_texts_whole(tmp_path: Path) -> None:
     assert [line for line, _ in cases] == [60_002, 60_003]  # on which they end
 
 
-def test_further_sheets_of_a_workbook_are_said(tmp_path: Path) -> None:
+def test_hidden_rows_and_further_sheets_of_a_workbook_are_said(tmp_path: Path) -> None:
     book = openpyxl.Workbook()
     sheet = book.worksheets[0]
     for row in (["사례 번호", "요약"], ["a", "90일"], ["b", "=1+1"]):
         sheet.append(row)
+    sheet.row_dimensions[3].hidden = True  # as a filter does
     book.create_sheet("둘째").append(["id", "answer"])
     book["둘째"].append(["c", "x"])
     book.create_sheet("empty")
@@ -168,8 +169,9 @@ def test_further_sheets_of_a_workbook_are_said(tmp_path: Path) -> None:
         (2, "a", "90일"),
         (3, "b", "=1+1"),
     ]
-    (sheets,) = problems.kept
+    sheets, hidden = problems.kept
     assert sheets.code == "other-sheets" and str(sheets).endswith("not 둘째 [other-sheets]")
+    assert (hidden.code, hidden.line) == ("hidden-rows", 3)
 
 
 def test_formulas_are_read_as_they_were_saved_and_hidden_sheets_last(tmp_path: Path) -> None:
