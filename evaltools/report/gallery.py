@@ -117,6 +117,7 @@ def _card(
         "lead": lead,
         "verdict": (say(verdict), VERDICTS.get(verdict, "info")),
         "trust": (say(words, n=levels.count(worst)), colour),
+        "is_spoilt": worst == "spoilt",
         "report": _address(out, report) if is_inside and report.is_file() else "",
         "files": f"{_address(out, folder)}/",
     }
@@ -133,11 +134,11 @@ def render(
     cards: list[Card],
     incomplete: list[tuple[str, str]],
 ) -> str:
-    """The page: the results by suite, the newest first; a run of a condition only where it has a page of its own."""
+    """The page: the results by suite, the newest first; a run of a condition only where it has a page, or is spoilt."""
     members = {name for card in cards for name in card["manifest"].runs}
     suites: dict[str, list[Card]] = {}
     for card in sorted(cards, key=lambda card: card["manifest"].started, reverse=True):
-        if card["report"] or card["name"] not in members:
+        if card["report"] or card["is_spoilt"] or card["name"] not in members:
             suites.setdefault(card["manifest"].suite, []).append(card)
     sections = []
     for suite, shown in suites.items():

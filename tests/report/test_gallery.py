@@ -155,9 +155,10 @@ def test_a_spoilt_folder_is_incomplete_with_the_reason_and_alone(
 
 @pytest.mark.parametrize("name", ["metrics.json", "gone.csv", "x" * 300, "../../secret", ""])
 def test_a_result_that_nothing_vouches_for_is_marked(out: Path, name: str) -> None:
-    vouch(out / "results" / "cases", files={name: "0" * 64} if name else {})
-    assert card(out, "cases")["trust"] == ("not as it was written", "error")
-    build(out)
+    for run in ("cases", "no_memory__seed2_proposed"):
+        vouch(out / "results" / run, files={name: "0" * 64} if name else {})
+        assert card(out, run)["trust"] == ("not as it was written", "error")
+    assert "no_memory__seed2_proposed" in build(out).read_text(encoding="utf-8")
 
 
 def test_what_is_no_result_is_passed_over_and_links_stay_inside(out: Path) -> None:
