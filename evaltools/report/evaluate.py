@@ -10,7 +10,7 @@ from typing import Any
 from ..core.errors import OnError, Problems, UsageError
 from ..core.estimates import Method, Resampling
 from ..core.files import resolve
-from ..core.manifest import require_out, whole_folder
+from ..core.manifest import require_out, require_replaceable, whole_folder
 from ..core.memory import as_files, is_path
 from ..core.plugins import get_suite, with_metrics
 from ..core.records import settings_of
@@ -126,6 +126,18 @@ def _write(run: Run, folder: Path) -> Run:
         folder, run.manifest, run.signature, run.frame, run.checks, run.verdicts
     )
     return replace(run, manifest=manifest)
+
+
+def save(run: Run, folder: Path) -> Run:
+    """Write the results folder of a run that was scored without one, of all its units.
+
+    UsageError where the result of another input is in its place.
+    """
+    stored = require_replaceable(folder)
+    if stored and [i.sha256 for i in stored.inputs] != [i.sha256 for i in run.manifest.inputs]:
+        raise UsageError(f"{folder} holds the result of something else")
+    with whole_folder(folder) as aside:
+        return replace(_write(run, aside), folder=folder)
 
 
 def load(

@@ -38,7 +38,7 @@ from ..core.results import read_manifest, run_folders, suite_of_manifest, write_
 from ..core.scoring import run_names
 from ..core.suite import Suite
 from ..stats.compare import CONTRACT
-from .evaluate import evaluate, load
+from .evaluate import evaluate, load, save
 from .result import Result, require_comparable
 from .run import Run
 from .study import Conditions, Study
@@ -66,7 +66,7 @@ def study(
     margin: metric -> the largest difference that does not matter, in the metric's own unit; equivalence
         within it is tested.
     name: of the study. suite: default is what the inputs look like.
-    out: the folder under which results/<condition>_aggregated/ are written, and results/<run>/ of what is scored.
+    out: the folder under which results/<condition>_aggregated/ are written, and results/<run>/ of runs without a folder.
     settings: query, n_resamples, confidence, ci, seed, resampling, metrics, on_error, workers, fresh and
         the options of the suite, as in `evaluate`.
 
@@ -233,10 +233,13 @@ def read_runs(
     An input may hold several runs, where `name` picks none of them. Without `suite` it is the one that an input looks
     like; UsageError where that is none or several.
     """
-    query = settings.get("query")
+    query, out = settings.get("query"), settings.get("out")
     for entry in inputs:
         if isinstance(entry, Run):
-            yield entry.where(query) if query else entry
+            run = entry.where(query) if query else entry
+            if out is not None and run.folder is None and not run.query:
+                run = save(run, out / "results" / run.name)
+            yield run
         elif is_path(entry) and (folders := run_folders(resolve(entry))):
             yield from (load(folder, query, suite) for folder in folders)
         else:

@@ -72,6 +72,7 @@ def test_files_and_columns(study: et.Study, tmp_path: Path) -> None:
     alone = pd.read_csv(one / "results" / "no_memory_aggregated" / "aggregated_mean_std.csv")
     assert next(iter(alone)) == "metric"
     assert not (one / "results" / "no_memory_aggregated" / "comparison.csv").exists()
+    et.study([one / "results" / "no_memory_aggregated"])  # the runs that it names stand beside it
 
 
 def test_rows_of_the_units_make_a_study_over_these_rows(study: et.Study) -> None:
