@@ -16,7 +16,8 @@ from markupsafe import Markup
 from ..core.estimates import is_null
 from ..core.files import dumps
 from ..core.language import say
-from ..stats.effects import differing, unit_values
+from ..stats.effects import differing, unit_changes, unit_values
+from ..stats.influence import label
 from .page import macros
 from .tables import HtmlTable, no_rows
 from .text import anchor, plain, titled
@@ -202,7 +203,7 @@ def sample_view(shown: Run | Study) -> SampleView:
 
     def order(run: Run, units: pd.DataFrame) -> pd.DataFrame:
         """Each sample once, with its values, the lowest value of the primary metric first."""
-        data = run.data.assign(**{unit: run.data[sample]}).drop(columns="item", errors="ignore")
+        data = _by_sample(run.data, unit)
         units = units.drop_duplicates(sample)
         for column, name in zip(titles, shown.headline):
             values = unit_values(data, run.metrics, unit, name)
@@ -234,6 +235,12 @@ def sample_view(shown: Run | Study) -> SampleView:
         head="Metric",
         columns={"value": "value"},
     )
+
+
+def _by_sample(units: pd.DataFrame, unit: str) -> pd.DataFrame:
+    """Units of which each is a sample of its own, where they are clusters of samples."""
+    own = units.get("item", units[unit])
+    return units.assign(**{unit: own}).drop(columns="item", errors="ignore")
 
 
 # --- one run
@@ -288,11 +295,17 @@ def changed_units(
     metric: str,
     candidate: str,
 ) -> pd.DataFrame:
-    """The units that carry a difference (`stats.unit_changes`), with the `sign` of their change.
+    """The samples that carry a difference (`stats.unit_changes`), with the `sign` of their change.
 
-    One with a value on one side only changes as it moves the whole.
+    One with a value on one side only changes as it moves the whole. Samples of a cluster may differ where it does not.
     """
-    changed = differing(study.changes(metric, candidate))
+    unit = study.suite.unit
+    sides = []
+    for name in (study.baseline, candidate):
+        runs = study.conditions[name].items()
+        sides.append((name, {seed: _by_sample(run.data, unit) for seed, run in runs}))
+    labelled = label(sides, study.metrics, unit)
+    changed = differing(unit_changes(labelled, study.metric(metric).name))
     change = changed["change"].fillna(changed["influence"]).fillna(0)
     return changed.assign(sign=np.sign(change).astype(int))
 
@@ -328,7 +341,7 @@ def samples_that_differ(
     names, found = changed.iloc[:, 0], []
     for condition in (study.baseline, candidate):
         for seed, run in study.conditions[condition].items():
-            own = run.units[study.suite.unit]
+            own = run.units.get("item", run.units[study.suite.unit])
             units = view.order(run, run.units[own.isin(names)])
             units = units.assign(by=[(condition, seed)] * len(units))
             found.append(units.set_axis(own.loc[units.index]))
