@@ -149,7 +149,6 @@ def test_check_lists_problems_and_writes_nothing(here: Path) -> None:
     ("arguments", "status", "message"),
     [
         (["score", "nosuch", "x"], 2, "no suite 'nosuch'; there are cr, memfin, summary, table"),
-        (["score", "cr", "x", "--n-resamples", "10"], 2, "not in the range"),
         (["score", "cr", "example:cr/nosuch"], 2, "error: no example 'cr/nosuch'"),
         (["report", "seeds", "example:summary"], 2, "does not say by its name which suite"),
         (["report", "seeds", "absent"], 2, "nothing named absent__seed<N>_<mode> beside it"),

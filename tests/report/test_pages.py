@@ -114,6 +114,18 @@ def test_what_seeds_agree_on_stands_once(study: et.Study) -> None:
     assert "no_memory 1, 2 review-023" in words(shown.html)
 
 
+def test_changes_that_cancel_over_seeds_are_listed() -> None:
+    rows = [
+        {"id": str(i), "metric": "m", "value": float(condition * seed * (i == 0))}
+        | {"condition": condition, "seed": seed}
+        for condition in (0, 1)
+        for seed in (-1, 1)
+        for i in range(12)
+    ]
+    shown = et.study(rows, suite="table", resampling=FAST).samples()
+    assert shown.frame is not None and shown.frame["id"].tolist() == ["0"]
+
+
 def test_a_suite_without_views_has_cards_with_texts() -> None:
     rows = [
         {"id": f"q{i}", "metric": "right", "value": i % 2, "text": f"Question {i}"}
