@@ -49,6 +49,20 @@ def drop_reason(
     return "invalid_target"
 
 
+def build_filtered_aspects(
+    text: str,
+    aspects: Iterable[Aspect],
+    options: CrOptions,
+) -> list[Aspect]:
+    """The aspects with `action` (keep or drop) and `drop_reason` (null where kept). Seed cr_hallucination_rate 3."""
+    filtered = []
+    for aspect in aspects:
+        reason = drop_reason(text, aspect, options)
+        action = "drop" if reason else "keep"
+        filtered.append(aspect.model_copy(update={"action": action, "drop_reason": reason}))
+    return filtered
+
+
 def stage_delta(
     stage1: Iterable[Pair],
     final: Iterable[Pair],
@@ -87,11 +101,8 @@ def scorecard(
     raw = output.content
     inputs = raw.get("inputs") or {}
     flags = raw.get("flags") or {}
-    filtered = []
-    for aspect in at(output, "stage1_ate", "aspects") or ():
-        reason = drop_reason(output.meta.input_text or "", aspect, options)
-        action = "drop" if reason else "keep"
-        filtered.append(aspect.model_copy(update={"action": action, "drop_reason": reason}))
+    aspects = at(output, "stage1_ate", "aspects") or ()
+    filtered = build_filtered_aspects(output.meta.input_text or "", aspects, options)
     dropped = [aspect.term for aspect in filtered if aspect.drop_reason]
     validator = []
     for stage in ("stage1", "stage2"):
