@@ -111,8 +111,10 @@ def methods(study: Result) -> str:
     """What was scored, the intervals by name, and how conditions were compared and tested."""
     conditions = list(study.conditions)
     if study.seeded:
-        of_seeds = [", ".join(sorted(runs, key=natural)) for runs in study.conditions.values()]
-        conditions = [f"{name} (seeds {seeds})" for name, seeds in zip(conditions, of_seeds)]
+        conditions = []
+        for name, runs in study.conditions.items():
+            seeds = ", ".join(sorted(runs, key=natural))
+            conditions.append(f"{name} ({'seed' if len(runs) == 1 else 'seeds'} {seeds})")
     used = count_methods(study)
     names = ", ".join(METHODS.get(method, method) for method in used)
     sentences = [f"We scored {', '.join(conditions)}; {study_sentences.size(study)}."]

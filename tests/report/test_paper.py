@@ -40,6 +40,7 @@ def test_latex_and_markdown_hold_the_same_numbers(study: et.Study) -> None:
         assert number(value, signed=True) in md
         assert number(value, signed=True).replace("−", "$-$") in tex
     assert "(seeds 1, 2); n = 60 (text_id)" in md and "nan" not in md
+    assert "no_memory (seed 1);" in et.study(study.results[:1]).paragraph()
 
 
 def test_methods_name_what_was_used_and_nothing_else() -> None:
