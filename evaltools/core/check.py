@@ -98,8 +98,7 @@ def worst_first(checks: Iterable[Check]) -> list[Check]:
 def checks_of_runs(runs: Sequence[Sequence[Check]]) -> list[Check]:
     """The checks of several runs, one a code: counts are added, metrics that any blocks are blocked.
 
-    The sentence is that of the run where it is worst; behind it stands in how many of the runs it holds, and that its
-    numbers are those of the worst where others differ.
+    Behind a sentence stands in how many of the runs it holds; where they differ, it is that of the worst run, and says so.
     """
     by_code: dict[str, list[Check]] = {}
     for check in chain(*runs):
@@ -112,7 +111,7 @@ def checks_of_runs(runs: Sequence[Sequence[Check]]) -> list[Check]:
         if len(runs) > 1:
             text = "{message} (in {runs} of {total} runs)"
             if any(check.message != worst.message for check in checks):
-                text = "{message} (in {runs} of {total} runs; numbers of the worst)"
+                text = "{message} (in the worst of {total} runs)"
             message = say(
                 text,
                 message=worst.message,

@@ -73,4 +73,4 @@ def test_checks_of_several_runs_are_one_a_code() -> None:
     assert found[0].message == "nothing fits (in 2 of 3 runs)"
     lacking = [[Check("l", "warning", f"{n} of 60 lack it", n, 60)] for n in (7, 11)]
     (check,) = checks_of_runs(lacking)
-    assert check.message == "11 of 60 lack it (in 2 of 2 runs; numbers of the worst)"
+    assert check.message == "11 of 60 lack it (in the worst of 2 runs)"
