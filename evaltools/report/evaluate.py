@@ -122,9 +122,8 @@ def _write(run: Run, folder: Path) -> Run:
     run.data.to_parquet(folder / UNITS, index=False)
     if run.suite.artifacts is not None:
         run.suite.artifacts(run, folder)
-    manifest = write_result(
-        folder, run.manifest, run.signature, run.frame, run.checks, run.verdicts
-    )
+    manifest = run.manifest.model_copy(update={"n_units": run.n_units})
+    manifest = write_result(folder, manifest, run.signature, run.frame, run.checks, run.verdicts)
     return replace(run, manifest=manifest)
 
 

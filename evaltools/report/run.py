@@ -240,6 +240,8 @@ class Run(Result):
         Columns: those of `unit_changes` (baseline is this run, candidate the other). The largest influence first.
         UsageError for runs that cannot be compared.
         """
+        if not isinstance(other, Run):
+            raise UsageError(f"expected a run, got {other!r}")
         require_comparable(self, [other])
         runs = [(run.name, {"": run.data}) for run in (self, other)]
         sides = label(runs, self.metrics, self.suite.unit)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
@@ -108,12 +110,14 @@ def test_runs_that_cannot_be_put_together(run: et.Run) -> None:
         et.compare(run, [[]])
     with pytest.raises(et.UsageError, match="no condition ''"):
         et.study([run], baseline="")
+    with pytest.raises(et.UsageError, match="expected a run, got 'n_gold_tuples > 1'"):
+        run.diff("n_gold_tuples > 1")  # type: ignore[arg-type]
     with pytest.raises(et.UsageError, match=r"is a run of memfin, .* of cr"):
         et.study([run, EXAMPLES["memfin"]], resampling=FAST)
 
 
-def test_where_takes_rows_of_the_units(runs: dict[str, et.Run]) -> None:
-    """A notebook filters its units and adds columns; the numbers follow."""
+def test_where_takes_rows_of_the_units(runs: dict[str, et.Run], tmp_path: Path) -> None:
+    """A notebook filters its units and adds columns; the numbers follow, also those of the files."""
     run = runs["cr"]
     units = run.units.query("n_gold_tuples > 1").assign(long=lambda u: u["text"].str.len() > 20)
     part = run.where(units)
@@ -125,3 +129,5 @@ def test_where_takes_rows_of_the_units(runs: dict[str, et.Run]) -> None:
     assert part.n_units == len(units) and f"where:{len(units)} of" in part.signature
     assert set(part.by(units["long"], run.primary)["part"]) == {"True", "False"}
     assert run.where(run.units) is run
+    asked = {"query": "n_gold_tuples > 1", "out": tmp_path, "resampling": FAST}
+    assert et.evaluate("cr", EXAMPLES["cr"], **asked).manifest.n_units == len(units)
