@@ -13,7 +13,15 @@ from pydantic_core import to_jsonable_python
 
 from ..core import plugins
 from ..core.errors import BAD_INPUT, InputError, Problems, UsageError, bar, echo, tell
-from ..core.files import condition_of, find_runs, first_names, natural, resolve, safe_name
+from ..core.files import (
+    RUN_NAME,
+    condition_of,
+    find_runs,
+    first_names,
+    natural,
+    resolve,
+    safe_name,
+)
 from ..core.language import language, say, speak, speaking
 from ..core.manifest import NAME, require_out
 from ..core.results import result_hash, run_folders
@@ -142,17 +150,17 @@ def report_seeds(
     """
     paths = [str(path) for text in runs for path in find_runs(text)]
     found = _find(batch, paths, stored=True)
-    for one in found:
-        condition_of(one.name)  # says what is wrong with a name that tells no seed
-    scored = _score(batch, found)
-    if not batch.lost:
-        scored.sort(key=lambda one: natural(one.path))
-        _report_study(
-            batch,
-            batch.suite.study_notebook,
-            scored,
-            **declared,
-        )
+    names = [one.name for one in found]
+    # a file of several runs may tell their conditions alone
+    if batch.suite.runs is None or any(map(RUN_NAME.match, names)):
+        for name in names:
+            condition_of(name)  # says what is wrong with a name that tells no seed
+    _report_study(
+        batch,
+        batch.suite.study_notebook,
+        sorted(_score(batch, found), key=lambda one: natural(one.path)),
+        **declared,
+    )
 
 
 def end(batch: Batch) -> int:
@@ -349,7 +357,9 @@ def _report_study(
     runs: Sequence[Input],
     **declared: Any,
 ) -> None:
-    """Write the files of the study of runs that are scored, and plan its report."""
+    """Write the files of the study of runs that are scored, and plan its report; neither where a run is lost."""
+    if batch.lost:
+        return
     folders = [str(one.folder) for one in runs]
     options = batch.options
     result = study(

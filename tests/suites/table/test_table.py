@@ -203,6 +203,19 @@ def test_report_of_a_declared_primary_metric(tmp_path: Path) -> None:
     assert done.output.index("f1 ↑") < done.output.index("acc ↑")
 
 
+def test_conditions_without_seeds_are_compared_unless_one_is_lost(tmp_path: Path) -> None:
+    rows = [{**row, "condition": c} for c in "abc" for row in grid() if row["seed"] == 1]
+    rows = [{k: v for k, v in row.items() if k != "seed"} for row in rows]
+    path = put(tmp_path, pd.DataFrame(rows).drop_duplicates(["id", "condition"]), "csv")
+    asked = ("-o", tmp_path / "out", *QUICK)
+    with without_pages():
+        declared = ("--suite", "table", "--baseline", "b_scores")
+        assert "A b_scores" in call("report", "seeds", path, *declared, *asked).output
+        path.write_text(path.read_text() + path.read_text().splitlines()[1])
+        done = call("report", "table", path, *asked, "--fresh", status=3)
+    assert "2 done; 1 failed (a_scores)" in done.output and "A b_scores" not in done.output
+
+
 def test_names_that_differ_in_signs_alone_are_metrics_of_their_own(tmp_path: Path) -> None:
     names = ("a_b_2_", "a b", "a-b")
     rows = [
