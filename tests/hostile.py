@@ -25,6 +25,7 @@ TEXTS = (
     "+1+1",
     "-1-1",
     "@SUM(1)",
+    "a row\r=1+1",
     '" onmouseover="alert(1)" x="',
     "--><svg onload=alert(1)>",
     "</style></textarea></title><svg/onload=alert(1)>",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import os
@@ -172,10 +173,10 @@ def write_csv(
     start: str = "",
 ) -> None:
     """Write a DataFrame as a CSV file for people, after the mark that `start` is; no text is a formula in Excel."""
-    text = table.map(csv_cell).to_csv(
-        index=False,
-        lineterminator="\n",
-    )
+    cells = table.map(csv_cell)
+    text = cells.to_csv(index=False, lineterminator="\n")
+    if "\r" in text:  # Python does not quote it for that, and Excel would begin a row
+        text = cells.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     write_text(path, start + text)
 
 

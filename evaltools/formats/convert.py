@@ -80,7 +80,7 @@ def convert(
         problems,
     )
     if name in SCORES:
-        rows = _score_rows(list(found), problems)
+        rows = _score_rows(list(found), files[0], problems)
     elif as_ == "predictions":
         rows = map(_prediction_row, found)
     else:
@@ -151,6 +151,7 @@ def _prediction_row(sample: dict[str, Any]) -> dict[str, Any]:
 
 def _score_rows(
     rows: list[dict[str, Any]],
+    file: Path,
     problems: Problems,
 ) -> Rows:
     """The rows of a long table.
@@ -168,6 +169,8 @@ def _score_rows(
             known[row["metric"]].add(row["higher_is_better"])
     for metric, n in no_numbers.items():
         problems.warn("no-number", f"{metric}: {n} values are no numbers: not measured")
+    if not known:
+        raise problems.fatal("no-rows", "no metric holds a number", file=file)
     directions: dict[str, bool | None] = {}
     for metric, said in known.items():
         directions[metric] = True in said if len(said - {None}) == 1 else None

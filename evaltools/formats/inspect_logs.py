@@ -15,7 +15,7 @@ from pydantic_core import from_json
 
 from ..core.errors import InputError
 from ..core.records import fitted, short
-from .source import Records, Row, Rows, Score, Source, Unfit, at, score_rows
+from .source import Records, Row, Rows, Score, Source, Unfit, at, plain_number, score_rows
 
 if sys.version_info >= (3, 14):
     import zipfile
@@ -44,13 +44,20 @@ REDUCERS: dict[str, Callable[..., float]] = {
 }
 
 
+class Config(Row):
+    """How it was evaluated."""
+
+    epochs_reducer: list[str] | None = None
+    score_on_error: Any = None
+
+
 class Evaluation(Row):
     """What was evaluated, and how."""
 
     model: str
     task: str = ""
     task_args: Any = None
-    config: dict[str, Any] = Field({})
+    config: Config = Config()
 
 
 class Header(Row):
@@ -111,8 +118,8 @@ def read(source: Source) -> Records:
     # one of a package is logged as package/task
     source.task = f"{header.eval.task.rpartition('/')[2]} {header.eval.task_args or ''}".strip()
     rows = _scored(header.eval, samples, source)
-    reducer, *_ = header.eval.config.get("epochs_reducer") or ["mean"]
-    return rows if reducer == "mean" else _reduced(rows, str(reducer), source)
+    reducer, *_ = header.eval.config.epochs_reducer or ["mean"]
+    return rows if reducer == "mean" else _reduced(rows, reducer, source)
 
 
 def _unzipped(source: Source) -> Iterator[Any]:
@@ -152,7 +159,7 @@ def _scored(
 ) -> Records:
     """The samples with a score for each metric that they have; one without any has all of the log, not measured."""
     records = list(samples)
-    scores_errors = log.config.get("score_on_error")
+    scores_errors = log.config.score_on_error
     n_errors = sum(bool(sample.error and sample.scores) for _, sample in records)
     if n_errors and scores_errors:
         message = (
@@ -202,6 +209,7 @@ def _reduced(
         del row["trial"]
         if key in epochs:
             row["value"] = _reduce(reducer, epochs[key], source)
+            row.pop("error", None)  # of its first epoch alone
         yield "samples", row
 
 
@@ -238,5 +246,5 @@ def _scores(sample: LogSample) -> Iterator[Score]:
                 word = WORDS.get(part, WORDS.get(part.lower()))
                 is_higher = None if word is None else True
                 with suppress(ValueError):
-                    part = float(part) if word is None else word
+                    part = plain_number(part) if word is None else word
             yield Score(f"{scorer}/{key}" if key else scorer, part, is_higher)

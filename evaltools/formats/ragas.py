@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from ..core.files import ending
 from ..core.tables import TABLES, read_table, written_list
-from .source import Records, Row, Rows, Score, Source, score_rows
+from .source import Records, Row, Rows, Score, Source, plain_number, score_rows
 
 # columns of ragas before 0.2 -> their names since
 OLD_NAMES = {
@@ -124,7 +124,7 @@ def _value(
     if cell is None:
         return None
     try:
-        return float(cell.replace(decimal, "."))
+        return plain_number(cell.replace(decimal, "."))
     except ValueError:
         texts = written_list(cell)
         return cell if texts is None else texts

@@ -167,7 +167,8 @@ EPOCHS = {1: ["I", "C", "C"], 2: ["I", "P", "I"]}
 def test_epochs_are_reduced_as_the_log_says(
     reducer: str, values: list[float], tmp_path: Path
 ) -> None:
-    samples = [
+    failed = sample(1, 0, "C", error="of this epoch, and not of the sample")
+    samples = [failed] + [
         sample(i, epoch, value)
         for i, of_sample in EPOCHS.items()
         for epoch, value in enumerate(of_sample, 1)
@@ -176,7 +177,7 @@ def test_epochs_are_reduced_as_the_log_says(
     log = {**INSPECT, "eval": of_log, "samples": samples}
     converted = written(tmp_path, "inspect", put(tmp_path, "inspect", log))
     assert [row["value"] for row in converted] == pytest.approx(values)
-    assert all("trial" not in row for row in converted)
+    assert all(row.keys().isdisjoint({"trial", "error"}) for row in converted)
 
 
 def test_an_unknown_reducer_of_epochs_is_named(tmp_path: Path) -> None:

@@ -151,6 +151,8 @@ def test_samples_of_inspect_without_a_score_or_a_number_are_not_measured(tmp_pat
     assert "match: 1 values are no numbers: not measured" in done.output
     unmeasured = [row["id"] for row in read_lines(tmp_path / "x.jsonl") if row["value"] is None]
     assert unmeasured == ["listed", "silent", "silent", "1"]
+    only = put(tmp_path, "inspect", {**INSPECT, "samples": [listed]})
+    assert "no metric holds a number" in refused("inspect", only)
 
 
 def test_answers_that_look_like_numbers_stay_as_they_are(tmp_path: Path) -> None:
@@ -178,11 +180,16 @@ def test_names_of_several_files(tmp_path: Path) -> None:
     [
         ("inspect", changed(INSPECT, "version", value=9), "version: expected 1, 2 or 3, got 9"),
         ("inspect", changed(INSPECT, "eval", value=None), "eval: Field required"),
+        (
+            "inspect",
+            changed(INSPECT, "eval", "config", value={"epochs_reducer": True}),
+            "eval.config.epochs_reducer: expected a valid list, got True",
+        ),
         ("inspect", changed(INSPECT, "samples", 1, "id", value=[1]), "samples.1.id.int: expected a valid"),
         (
             "inspect",
-            changed(INSPECT, "samples", 1, "scores", "match", "value", value="maybe"),
-            "samples.1.match: expected a finite number, got 'maybe'",
+            changed(INSPECT, "samples", 1, "scores", "match", "value", value="1_000"),
+            "samples.1.match: expected a finite number, got '1_000'",
         ),
         ("inspect", changed(INSPECT, "samples", 3, "epoch", value=1), "samples.3: a second match of this id"),
         ("lm-eval", changed(LM_EVAL, 0, "doc_id", value="0"), "in.json:1: doc_id: expected a valid integer"),
