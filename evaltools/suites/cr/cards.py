@@ -266,7 +266,7 @@ def checks(run: Run) -> Iterator[Check]:
 
 
 def of_samples(data: pd.DataFrame) -> Iterator[Check]:
-    """Tuples that take no part, samples without a prediction or a reply, and replies of the stand-in."""
+    """Tuples that take no part, samples without a stage 1, a prediction or a reply, and replies of the stand-in."""
     of = len(data)
     text = "{n} of {of} predicted tuples have an empty ref: they take no part in the metrics by ref"
     n_invalid, n_pred = data["n_invalid_ref"].sum(), data["n_pred_used"].sum()
@@ -277,6 +277,14 @@ def of_samples(data: pd.DataFrame) -> Iterator[Check]:
         n_invalid,
         n_pred,
     )  # D27
+    text = "{n} of {of} samples have no tuples before review: their final ones stand for them, as if unchanged"
+    yield from share_check(
+        "empty-stage1",
+        "info",
+        text,
+        data["empty_stage1"].sum(),
+        of,
+    )
     text = "{n} of {of} samples with gold have no predicted tuple, and their F1 is 0"
     n_gold, n_empty = data["has_gold"].sum(), (data["has_gold"] & (data["n_pred_used"] == 0)).sum()
     yield from share_check(

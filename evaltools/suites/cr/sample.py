@@ -260,6 +260,7 @@ def _review_columns(
         "stage_delta_mismatch": at(card, "stage_delta", "changed") not in (None, delta["changed"]),
         "reviewed": bool(reviews),
         "arbitrated": bool(arbiter),
+        "empty_stage1": protocol and bool(final.tuples) and not stage1_rows(card),
     }
 
 

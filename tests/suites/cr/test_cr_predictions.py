@@ -59,20 +59,23 @@ def test_nothing_of_a_review_is_measured_and_the_page_leads_with_what_is(tmp_pat
     )
     (check,) = [c for c in found.checks if c.code == "predictions-only"]
     assert (check.level, check.n) == ("info", 12)
+    assert "empty-stage1" not in [c.code for c in found.checks]
     assert "Tuple F1 after" in found.table().html
 
 
 def test_a_run_of_the_protocol_keeps_its_fallback(tmp_path: Path) -> None:
     right = tup("a#b", "향")
-    found = et.evaluate(
-        "cr", run(tmp_path, [output(final=[right])], [gold("a", right)]), resampling=FEW
-    )
+    # the second has a stage 1, and the third nothing that could stand for it
+    outputs = [output(final=[right]), output("b", stage1=[right], final=[right]), output("c")]
+    found = et.evaluate("cr", run(tmp_path, outputs, [gold("a", right)]), resampling=FEW)
     assert (
         found.value("tuple_f1_s1_refpol") == 1.0
     )  # no stage 1 is given: the final tuples stand in
     assert found.value("guided_by_review_rate") == 0.0  # nothing changed
     assert found.value("validator_clear_rate") == 0.0  # no validator ran
     assert "predictions-only" not in [c.code for c in found.checks]
+    (check,) = [c for c in found.checks if c.code == "empty-stage1"]
+    assert (check.level, check.n, check.of) == ("info", 1, 3)
 
 
 def test_scorecards_of_predictions_say_nothing_of_a_change(tmp_path: Path) -> None:
