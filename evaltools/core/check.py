@@ -287,7 +287,7 @@ def one_sided_missing(differences: pd.DataFrame) -> Iterator[Check]:
     rows = differences.assign(n=n_missing, shown=_titles(differences))[n_missing > 0]
     for row in rows.drop_duplicates("candidate").to_dict("records"):
         text = (
-            "{n} of {of} values of {shown} are on one side only and left out ({baseline} lacks {missing_baseline}, "
+            "{n} of {of} values of {shown} are missing on one side, all or part ({baseline} lacks {missing_baseline}, "
             "{candidate} lacks {missing_candidate})"
         )
         if pd.notna(row["delta_worst"]) and pd.notna(row["delta_best"]):

@@ -155,7 +155,10 @@ class Condition:
             n_cells = len(self.frames) * self.n_samples
             rows = np.array([np.bincount(self._cell, row, n_cells) for row in rows])
         if all(TRIAL in frame for frame in self.frames):
-            rows = rows / np.maximum(rows[-1], 1)
+            measured = rows[-1]
+            rows = rows / np.maximum(measured, 1)
+            if self._cell is not None:
+                rows[-1] = measured / np.maximum(np.bincount(self._cell, minlength=n_cells), 1)
         sums = np.moveaxis(rows, 0, -1).reshape(
             len(self.frames),
             self.n_samples,
@@ -305,6 +308,8 @@ def _require_readable(
 @dataclass(frozen=True)
 class Cells:
     """One metric of a condition: the sums (seeds, samples or units, sums of the formula) of every cell.
+
+    The last sum is the number of rows that are measured, of a sample's trials the share of them.
 
     `seeds`: those of its condition, also where it is not measured in some. `starts`: the first sample of each unit.
     """

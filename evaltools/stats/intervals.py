@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -95,14 +95,16 @@ def interval_of(
     e, unseen = effect, unseen or alpha
     if e is None or not e.n_units or np.isnan(e.value):
         return Interval()
-    if draws and method != "auto":
+    if e.a and not e.differs.any() and abs(e.value) > 1e-12 * np.abs(e.b.values).max():
+        return Interval()  # a side counts no unit, and has the value of none
+    if draws and method != "auto" and _n_that_vary(e) >= MIN_UNITS:
         return Interval(*draws.bounds(alpha, method), method)
-    if e.a and e.is_within and any(map(_has_small_ratio, e.sides)):
-        ratios = range(len(e.b.formula.ratios))
-        parts = [Effect(e.b.ratio(i), e.a.ratio(i)) for i in ratios]
-        return _joined(parts, np.sign(e.b.formula.weights), e.limits, alpha, unseen)
+    of_seeds = _over_seeds(e, alpha, unseen) if e.parts else Interval()
+    if e.is_within and (e.a or e.parts) and any(map(_has_small_ratio, e.sides)):
+        # MOVER does not see what seeds bring to several ratios at once
+        return _wider(_of_ratios(e, alpha, unseen), of_seeds)
     if e.parts:
-        return _over_seeds(e, alpha, unseen)
+        return of_seeds
     if not e.is_within:
         return _t_interval(e, alpha, draws)
     if e.a:
@@ -139,14 +141,31 @@ def _has_small_ratio(side: Cells) -> bool:
     return min(sizes) < min(ROUGH, max(sizes) / 2)
 
 
-def _carries_bca(run: Cells) -> bool:
-    """Whether each ratio has 50 effective units, 10 of them off the commonest value."""
-    for num, den, shares in zip(run.num[0].T, run.den[0].T, run.ratio_shares.T):
+def _n_off_commonest(run: Cells) -> int:
+    """How many units have another value than the commonest, of the ratio that has the fewest."""
+    least = []
+    for num, den in zip(run.num[0].T, run.den[0].T):
         own = np.round(num[den != 0] / den[den != 0], 9)
         times = np.unique(own, return_counts=True)[1]
-        if effective_units(shares) < BCA_UNITS or len(own) - times.max() < OFF_COMMONEST:
-            return False
-    return True
+        least.append(len(own) - times.max(initial=0))
+    return int(min(least))
+
+
+def _n_that_vary(e: Effect) -> int:
+    """How many units differ between the sides, or from the commonest value."""
+    return int(e.differs.sum()) if e.a else _n_off_commonest(e.b)
+
+
+def _carries_bca(run: Cells) -> bool:
+    """Whether each ratio has 50 effective units, 10 of them off the commonest value."""
+    least = min(map(effective_units, run.ratio_shares.T))
+    return least >= BCA_UNITS and _n_off_commonest(run) >= OFF_COMMONEST
+
+
+def _wider(one: Interval, other: Interval) -> Interval:
+    """The wider of two intervals, or the one that there is."""
+    is_wider = one.method == "none" or other.high - other.low > one.high - one.low
+    return other if is_wider else one
 
 
 def _t_interval(
@@ -266,7 +285,7 @@ def _over_seeds(
     alpha: float,
     unseen: float,
 ) -> Interval:
-    """Row 6, of two or more seeds; of a difference of few units the wider of it and row 8."""
+    """Row 6, of two or more seeds; of a difference that too few units carry the wider of it and row 8."""
     if e.is_within and e.is_of_other_units and e.n_of_sides[0] < MIN_UNITS:
         return _of_sides(e, alpha)
     error, critical, _ = widest(e.accounts, alpha)
@@ -288,32 +307,51 @@ def _over_seeds(
     found, half = Interval(), error * critical
     if not is_still and (e.is_within or e.n_units >= MIN_UNITS):
         found = _within((e.value - half, e.value + half), e.limits, "components")
-    if e.a and e.is_within and (is_still or e.differs.sum() < MIN_UNITS):
-        of_few = _of_difference(e, alpha, unseen)
-        if is_still or of_few.high - of_few.low > found.high - found.low:
-            return of_few
+    # or so few differ that no signs of theirs could bring p within the level
+    if e.a and e.is_within and (is_still or e.differs.sum() < 1 - np.log2(unseen)):
+        found = _wider(found, _of_difference(e, alpha, unseen))
     return found
 
 
 def _of_sides(e: Effect, alpha: float) -> Interval:
     """The interval of a difference of two sides, one perhaps of few units, by that of each side alone."""
-    return _joined([Effect(side) for side in e.sides], np.array([1.0, -1.0]), e.limits, alpha)
+    bounds = {Effect(side): interval_of(Effect(side), alpha) for side in e.sides}
+    return _joined(bounds, np.array([1.0, -1.0]), e.limits)
+
+
+def _of_ratios(
+    e: Effect,
+    alpha: float,
+    unseen: float,
+) -> Interval:
+    """The interval of a sum of ratios, one perhaps of few units, by that of each alone; of a difference for these runs."""
+    bounds, weights = {}, e.b.formula.weights
+    for i in np.flatnonzero(weights).tolist():
+        part = Effect(e.b.ratio(i), e.a.ratio(i) if e.a else None)
+        if part.a and part.n_units:
+            bounds[part] = _of_difference(part, alpha, unseen)
+        else:
+            bounds[part] = interval_of(part, alpha)
+    return _joined(bounds, np.sign(weights[weights != 0]), e.limits)
 
 
 def _joined(
-    parts: Sequence[Effect],
+    bounds: Mapping[Effect, Interval],
     signs: Array,
     limits: Limits,
-    alpha: float,
-    unseen: float | None = None,
 ) -> Interval:
-    """The interval of a sum of effects, each with its sign, by that of each, joined by MOVER."""
-    bounds = [interval_of(part, alpha, unseen=unseen) for part in parts]
-    values = np.array([part.value for part in parts])
-    below = [value - bound.low for value, bound in zip(values, bounds)]
-    above = [bound.high - value for value, bound in zip(values, bounds)]
-    errors = np.stack([part.errors for part in parts], axis=1)
-    reach = mover(signs, np.array(below), np.array(above), errors)
+    """The interval of a sum of effects, each with its sign, by that of each, joined by MOVER.
+
+    One unit says nothing of others, so that its effect can be anything within limits; no unit brings nothing.
+    """
+    ends = []
+    for part, bound in bounds.items():
+        unknown = part.limits if part.n_units else (part.value, part.value)
+        ends.append(unknown if bound.method == "none" else bound[:2])
+    values = np.array([part.value for part in bounds])
+    low, high = np.array(ends).T
+    errors = np.stack([part.errors for part in bounds], axis=1)
+    reach = mover(signs, values - low, high - values, errors)
     value = float(values @ signs)
     return _within((value - reach[0], value + reach[1]), limits, "mover")
 

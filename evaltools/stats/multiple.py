@@ -237,7 +237,7 @@ def lacking(
     """What each side of a metric lacks of the other's cells, over the same samples, and what that could change.
 
     - n_cells: cells that either side has: a sample under a seed, of each side where seeds do not pair;
-    - missing_baseline, missing_candidate: cells that this side lacks and the other has;
+    - missing_baseline, missing_candidate: cells that this side lacks, or some trials of which, and the other has;
     - delta_worst, delta_best: the difference over all n_cells if those were the worst, or the best, for the
       candidate: at the limits of the metric, without limits at the least and greatest value seen;
     - p_random: p that what is missing is missing at random; few_missing: whether it is too little to tell.
@@ -255,9 +255,14 @@ def lacking(
         (a, b, on_b),
         (b, a, on_a),
     ):
+        measured, expected = (np.minimum(cells.sums[..., -1], 1) for cells in (side, other))
+        if a.seeds != b.seeds:
+            expected = expected.max(axis=0, keepdims=True)
+        # the part of each cell that is missing: all of it, or of its trials more than the other side lacks
+        part = np.where(on_other, 1 - measured / np.where(on_other, expected, 1), 0).clip(0)
         lacks = on_other & ~side.present
-        n_lacking.append(int(lacks.sum()))
-        is_missing = lacks.any(axis=0)
+        n_lacking.append(int((part > 0).sum()))
+        is_missing = np.any(part > 0, axis=0)
         missing, rest = (_own_values(other.where(m)) for m in (is_missing, both & ~is_missing))
         if len(missing):
             p.append(p_random(missing, rest))
@@ -265,8 +270,8 @@ def lacking(
         if a.seeds != b.seeds:
             n_seeds = np.maximum(other.present.sum(axis=0), 1)
             weight = weight.sum(axis=0) / n_seeds[:, None]
-        added = (lacks[:, :, None] * weight).sum(axis=1)
-        total = side.den.sum(axis=1) + added
+        added = (part[:, :, None] * weight).sum(axis=1)
+        total = side.den.sum(axis=1) + (lacks[:, :, None] * weight).sum(axis=1)
         # of several ratios the one that lacks most
         share = (added / np.where(total == 0, np.inf, total)).max(axis=1, keepdims=True)
         known = ~np.isnan(side.values)

@@ -19,7 +19,7 @@ from ..core.errors import UsageError
 from ..core.estimates import Resampling
 from .effects import ROUGH, Effect, paired
 from .formulas import variance_of_change
-from .influence import Condition, effective_units, sample_variance
+from .influence import ITEM, Condition, effective_units, present_on, sample_variance
 
 # The columns of a plan.
 COLUMNS = ("seeds", "samples", "samples_low", "samples_high", "power", "calls")
@@ -38,7 +38,7 @@ def plan(
     """How many samples under each number of seeds show a difference in a metric: COLUMNS, a row a number of seeds.
 
     `conditions`: the pilot, two that were labelled together, or one, the seeds of which then stand for two
-    conditions. `samples`: units; null where no number is enough, or where a
+    conditions. `samples`: units, of clusters their samples; null where no number is enough, or where a
     pilot of one seed does not say how far seeds differ. `samples_low`, `samples_high`: what the pilot
     leaves open (95%). In one digit for a pilot of fewer than ROUGH units. `calls`: seeds x samples, for
     one condition. One seed speaks of two runs.
@@ -81,8 +81,11 @@ def plan(
         raise UsageError(
             f"{metric}: a plan needs a pilot of {MIN_PILOT} or more units, some of which differ"
         )
-    # a unit may weigh more than another, or not be counted
-    per_unit = pilot.present.sum() / n
+    # a unit may weigh more than another, not be counted, or be a cluster of samples
+    n_samples = int(pilot.present.sum())
+    if all(ITEM in frame for condition in conditions for frame in condition.frames):
+        n_samples = int(np.all([np.any(on, axis=0) for on in present_on(*sides)], axis=0).sum())
+    per_unit = n_samples / n
     upper, of_power = 1 - resampling.level / 2, ndtri(power)
     # what the pilot's variance may truly be, as parts of it
     shares = np.array([1.0, *(n - 1) / chdtri(n - 1, [0.025, 0.975])])

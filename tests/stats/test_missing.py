@@ -248,3 +248,30 @@ def test_bad_values_are_named_by_row_and_column(case: str) -> None:
     ):
         with pytest.raises(UsageError, match=message):
             call()
+
+
+def test_trials_that_are_missing_are_no_good_news() -> None:
+    """Two equal systems, 60 samples of 4 trials: where half of the wrong trials of one are lost, nothing is shown.
+
+    Its value of a sample is then the mean of what is left; the samples that lack trials are the hard ones of the other.
+    """
+    rng = np.random.default_rng(3)
+    chance = rng.uniform(0.1, 0.9, 60)
+    ids, trial = np.repeat(np.arange(60), 4), np.tile(np.arange(4), 60)
+    sides = []
+    for share in (0.0, 0.5):
+        right = (rng.random(240) < chance[ids]) * 1.0
+        is_lost = (right == 0) & (rng.random(240) < share)
+        values = np.where(is_lost, np.nan, right)
+        frame = {"id": ids, "trial": trial, "y": values, "n": np.where(is_lost, np.nan, 1)}
+        sides.append({"": pd.DataFrame(frame)})
+    metric = Metric(name="right", numerator="y", denominator="n", better="higher", proportion=True)
+    row = compare(*sides, [metric], "id", R, ["right"]).table.iloc[0]
+    lost = sides[1][""].groupby("id")["y"].agg(lambda y: y.isna().sum())
+    assert (row["missing_baseline"], row["missing_candidate"]) == (0, (lost > 0).sum())
+    assert row["verdict"] == "not measured" and np.isnan(row["p_value"])
+    # as if each that is lost were wrong, by the share of its sample
+    means = [side[""].groupby("id")["y"].mean().mean() for side in sides]
+    assert row["delta_worst"] == pytest.approx(
+        means[1] * (1 - lost.mean() / 4) - means[0], abs=1e-6
+    )

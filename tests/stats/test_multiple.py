@@ -103,6 +103,13 @@ def test_a_plan_by_its_formula() -> None:
     sides = [{"": pd.concat([frame(y), more])} for y in (a, b)]
     row = plan(labelled([FREE], *sides), "score", 0.5, seeds=[1]).iloc[0]
     assert row["samples"] == np.ceil(2 * n)
+    # clusters of two samples that are alike are as sure as one sample
+    sides = [
+        {"": pd.concat([frame(y).assign(item=i) for i in (0, 1)], ignore_index=True)}
+        for y in (a, b)
+    ]
+    row = plan(labelled([FREE], *sides), "score", 0.5, seeds=[1]).iloc[0]
+    assert row["samples"] == np.ceil(2 * n)
 
 
 def test_a_larger_difference_of_a_proportion_needs_more_units_that_change() -> None:
