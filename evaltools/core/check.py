@@ -98,7 +98,8 @@ def worst_first(checks: Iterable[Check]) -> list[Check]:
 def checks_of_runs(runs: Sequence[Sequence[Check]]) -> list[Check]:
     """The checks of several runs, one a code: counts are added, metrics that any blocks are blocked.
 
-    Behind a sentence stands in how many of the runs it holds; where they differ, it is that of the worst run, and says so.
+    Behind a sentence stands in how many of the runs it holds. Where they differ it is that of the worst run, and says so;
+    so does a count in one run, since a check may be silent on a small share.
     """
     by_code: dict[str, list[Check]] = {}
     for check in chain(*runs):
@@ -110,7 +111,8 @@ def checks_of_runs(runs: Sequence[Sequence[Check]]) -> list[Check]:
         )
         if len(runs) > 1:
             text = "{message} (in {runs} of {total} runs)"
-            if any(check.message != worst.message for check in checks):
+            is_lone_count = len(checks) == 1 and 0 < worst.n < worst.of
+            if is_lone_count or any(check.message != worst.message for check in checks):
                 text = "{message} (in the worst of {total} runs)"
             message = say(
                 text,
