@@ -11,6 +11,7 @@ import pandas as pd
 
 from ..core.files import natural
 from ..core.language import speaking
+from ..stats.influence import TRIAL
 from . import study_sentences
 from . import text as plain
 from .page import ANSWERED
@@ -97,10 +98,11 @@ def note(shown: Result) -> str:
     """What stands below the table: its signs, and the signature."""
     sentences = ["↑ higher is better, ↓ lower is better."]
     if shown.candidates:
-        sentences.append(
-            f"Means and differences are over the samples that both sides have. Bold: better than {shown.baseline}."
-        )
-        if p_head(shown.differences_of(*leading(shown))) != "p":
+        rows = shown.differences_of(*leading(shown))
+        sentences.append("Means and differences are over the samples that both sides have.")
+        if "better" in set(rows["verdict"]):
+            sentences.append(f"Bold: better than {shown.baseline}.")
+        if p_head(rows) != "p":
             sentences.append("p adjusted within its family.")
         signs = "".join(table(shown)["p"])
         sentences += [text for sign, text in SIGNS.items() if sign in signs]
@@ -118,13 +120,16 @@ def methods(study: Result) -> str:
     used = count_methods(study)
     names = ", ".join(METHODS.get(method, method) for method in used)
     sentences = [f"We scored {', '.join(conditions)}; {study_sentences.size(study)}."]
+    if any(TRIAL in run.data for run in study.results):
+        sentences.append("Values are over trials averaged within a sample.")
     if names:
         sentences.append(f"Intervals: {names}.")
     if not used.keys().isdisjoint(BOOTSTRAPS):
         sentences.append(f"Bootstraps draw {study.resampling.n_resamples:,} resamples.")
     sentences.append(study_sentences.how(study))
     if study_sentences.family(study):
-        text = "p values are of two-sided paired sign-flip permutation tests over samples (mid-p for proportions)"
+        units = "clusters" if study.n_clustered else "samples"
+        text = f"p values are of two-sided paired sign-flip permutation tests over {units} (mid-p for proportions)"
         if study.seeded:
             text += "; with several seeds the larger of that and a t test over their variance components"
         sentences.append(f"{text}.")

@@ -48,6 +48,13 @@ def test_methods_name_what_was_used_and_nothing_else() -> None:
     study = et.study([et.evaluate("table", rows, name="a", resampling=FAST)])
     text = study.paragraph()
     assert "sign-flip" not in text and "BCa" not in text and "seed" not in text.split(".")[0]
+    assert "trials" not in text
+    rows = [{**row, "cluster": row["id"], "trial": t} for row in rows for t in (1, 2)]
+    sides = [et.evaluate("table", rows, name=name, resampling=FAST) for name in "ab"]
+    clustered = et.study(sides)
+    assert "permutation tests over clusters (" in clustered.paragraph()
+    assert "trials averaged within a sample" in clustered.paragraph()
+    assert "Bold" not in paper.note(clustered)
 
 
 def test_a_row_without_verdict_says_that_it_is_not_measured() -> None:
