@@ -353,7 +353,7 @@ def _show(batch: Batch, runs: Sequence[Input]) -> None:
 
 def _report_study(
     batch: Batch,
-    notebook: str | Path,
+    notebook: str | Path | None,
     runs: Sequence[Input],
     **declared: Any,
 ) -> None:
@@ -392,13 +392,14 @@ def _report_study(
 
 def _plan_report(
     batch: Batch,
-    notebook: str | Path,
+    notebook: str | Path | None,
     title: str,
     runs: Sequence[Input],
     inputs: Mapping[str, Any],
     paper: Study | Path | None,
 ) -> None:
     """Plan the report of runs that are scored; `inputs`: the parameters of the notebook that name them."""
+    notebook = notebook or ("seeds.ipynb" if isinstance(paper, Study) else "run.ipynb")
     of_suite = {n: value for n, value in batch.suite_options.items() if n not in inputs}
     own = {"suite": batch.suite_name, "options": of_suite, "lang": language()}
     values = {**batch.options, **own, **inputs}

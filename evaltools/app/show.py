@@ -24,6 +24,9 @@ def show_run(run: Run, verbose: bool) -> None:
     """Print the finding of a run, its headline, and what a reader must know before believing it."""
     paragraph(study_sentences.whole_sentence(*study_sentences.run_finding(run)))
     _show_table(run, verbose, verdicts=run.verdicts)
+    if run.suite.further:
+        file = run.manifest.options["metrics"]
+        echo(f"and {len(run.suite.further)} of {file}: in metrics.json")
     show_checks(run.checks, verbose)
     for problem in run.manifest.problems:
         example = problem.examples[0] if problem.examples else problem.code

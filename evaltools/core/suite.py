@@ -137,7 +137,8 @@ class Suite:
     What is written and shown
 
     - `artifacts(run, folder)`: writes the suite's own files of results/<run>/.
-    - `notebook`, `study_notebook`: the report of one run, and of several: a file of `notebooks/`, or a path.
+    - `notebook`, `study_notebook`: the report of one run, and of several: a file of `notebooks/`, or a path; by default,
+      and for None, run.ipynb and seeds.ipynb.
     - `paper`: the metrics of the table for a paper; by default the headline.
     - `together`: whether the runs of one `report` command are systems of one report.
     - `sample_view(shown)`: how the samples of a run or study are browsed (`report.samples.SampleView`); by default a
@@ -173,8 +174,8 @@ class Suite:
     checks: Callable[[Any], Iterable[Check]] | None = None
     verdicts: Callable[[Any], pd.DataFrame] | None = None
     artifacts: Callable[[Any, Path], None] | None = None
-    notebook: str | Path = "run.ipynb"
-    study_notebook: str | Path = "seeds.ipynb"
+    notebook: str | Path | None = None
+    study_notebook: str | Path | None = None
     paper: tuple[str, ...] = ()
     together: bool = False
     sample_view: Callable[[Any], Any] | None = None

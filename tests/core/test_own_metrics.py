@@ -75,7 +75,8 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("own")
     (folder / "own.py").write_text(METRICS, encoding="utf-8")
     with chdir(folder):
-        call("score", "cr", RUN, OTHER, "--metrics", "own.py", "-q", *QUICK)
+        done = call("score", "cr", RUN, OTHER, "--metrics", "own.py", *QUICK)
+        assert done.output.count("\nand 3 of own.py: in metrics.json\n") == 2
     (folder / "own.py").unlink()
     return folder
 

@@ -60,4 +60,5 @@ SUITE = et.jsonl_suite(
             title="Macro F1",
         ),
     ],
+    study_notebook=None,
 )
