@@ -65,7 +65,7 @@ def get_suite(name: Any) -> Suite:
     if entry is None:
         raise UsageError(
             f"no suite {name!r}; there are {', '.join(suite_names())}, and those of a "
-            "file: --suite-file FILE, before the name"
+            'file: --suite-file FILE, before the name (in Python et.get_suite("FILE"), once)'
         )
     try:
         suite = entry.load()

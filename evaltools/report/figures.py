@@ -238,7 +238,10 @@ class Plots:
         rows = shown.estimates_of(*(metrics or shown.headline))
         is_compared = bool(shown.candidates)
         if is_compared:
-            what = say("candidate − baseline")
+            # of several the legend names the candidates
+            what = " − ".join([*shown.candidates, shown.baseline])
+            if len(shown.candidates) > 1:
+                what = say("candidate − baseline")
             rows = shown.differences_of(*dict.fromkeys(rows["metric"]))
             rows = rows.rename(columns={"delta": "value", "candidate": "condition"})
         rows = rows[~rows["metric"].isin(shown.blocked)]

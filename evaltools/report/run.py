@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from pandas.api.types import is_bool_dtype
 
 from ..core.check import Check, check_lines
 from ..core.errors import UsageError
@@ -163,25 +164,31 @@ class Run(Result):
 
     def where(
         self,
-        part: str | pd.DataFrame,
+        part: str | pd.DataFrame | pd.Series,
         query: str = "",
     ) -> Run:
         """A run over some of the units, with its own intervals.
 
-        `part`: a query on the units, or rows of `units`, whose columns may be new or changed; `query`: what found them.
+        `part`: a query on the units, true or false for each, or rows of `units`, whose columns may be new or changed;
+        `query`: what found them.
         UsageError for a query that the units cannot answer, for rows of something else, and for none.
 
         >>> import evaltools as et
         >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
         >>> run.where("n_gold_tuples > 1").n_units < run.n_units
         True
-        >>> units = run.units.query("n_gold_tuples > 1")
-        >>> run.where(units).n_units == len(units)
+        >>> run.where(run.units["n_gold_tuples"] > 1).n_units == len(run.units.query("n_gold_tuples > 1"))
         True
         """
         unit, is_known, units = self.suite.unit, False, part
         if isinstance(units, str):
             query, units = units, self.queried(units)
+        if (
+            isinstance(units, pd.Series)
+            and is_bool_dtype(units)
+            and units.index.equals(self.data.index)
+        ):
+            units = self.units[units]
         if isinstance(units, pd.DataFrame):
             query, index = query or f"{len(units)} of {len(self.data)} units", units.index
             if units.empty:

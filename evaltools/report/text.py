@@ -347,6 +347,8 @@ def latex_table(
     note: str = "",
 ) -> str:
     """A frame as a LaTeX table (needs the package booktabs), every special character escaped; `note` stands below."""
+    # a letter beyond ASCII as its number: names in Hangul stay apart
+    label = "".join(c if c.isascii() else f"{ord(c):x}" for c in label)
     heads, texts, numeric = text_columns(df)
     columns = {latex(head): map(latex, cells) for head, cells in zip(heads, texts)}
     code = (

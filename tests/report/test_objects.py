@@ -239,6 +239,6 @@ def test_what_no_run_has_is_named(run: et.Run) -> None:
             run.estimate(*metrics)
     with pytest.raises(et.UsageError, match="nosuch"):
         et.estimate(run.units, run.metrics, unit="nosuch")
-    for part in (run.units["n"] > 0, [1, 2]):
+    for part in (run.units["line"], run.units["n"][1:], [1, 2]):
         with pytest.raises(et.UsageError, match="expected rows of the units"):
             run.where(part)  # type: ignore[arg-type]

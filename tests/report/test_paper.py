@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 
+import pandas as pd
 import pytest
 from matplotlib.text import Text
 
 import evaltools as et
 from evaltools.report import paper
 from evaltools.report.figures import export
-from evaltools.report.text import latex, markdown, number
+from evaltools.report.text import latex, latex_table, markdown, number
 
 FAST = et.Resampling(n_resamples=100)
 
@@ -35,6 +36,8 @@ def test_means_are_those_of_the_pairs_and_give_the_difference(study: et.Study) -
 
 
 def test_latex_and_markdown_hold_the_same_numbers(study: et.Study) -> None:
+    named = latex_table(pd.DataFrame({"a": [1]}), caption="", label="tab:실험_1")
+    assert r"\label{tab:c2e4d5d8-1}" in named, "names in Hangul stay apart"
     tex, md = study.to_latex(), paper.markdown(study)
     for value in (study[name]["delta"] for name in ("tuple_f1_s2_refpol", "fix_rate_refpol")):
         assert number(value, signed=True) in md
@@ -75,6 +78,8 @@ def test_hostile_text_is_shown_as_it_is(text: str) -> None:
 
 
 def test_figures_are_one_column_wide_without_a_title_and_hold_text(study: et.Study) -> None:
+    axis = study.plot.forest().axes[0].get_xlabel()
+    assert axis.split() == ["with_memory", "−", "no_memory,", "95%", "interval"]
     for figure in (study.plot.forest(), study.plot.paired()):
         assert round(72 * figure.get_figwidth()) == 219
         assert not figure.get_suptitle() and not figure.axes[0].get_title()
