@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from .errors import IN_MEMORY, UsageError
@@ -78,21 +79,24 @@ def write_records(
         columns = data.columns
         require_unique(columns)
         data = data.to_dict("records")
-    records = []
     for index, record in enumerate(data):
         if not isinstance(record, Mapping):
             kind = type(record).__name__
             raise UsageError(f"record {index} of the list is {kind}; expected a dict")
-        cells = {str(key): _cell(value) for key, value in record.items()}
-        kept = {key: value for key, value in cells.items() if is_list or value is not None}
-        records.append(kept)
-    if not is_list and records:
-        found = set().union(*records)
-        records[0] = {str(key): None for key in columns if str(key) not in found} | records[0]
     path = folder / f"{name}.jsonl"
     try:
+        records = []
+        for record in data:
+            cells = {str(key): _cell(value) for key, value in record.items()}
+            kept = {key: value for key, value in cells.items() if is_list or value is not None}
+            records.append(kept)
+        if not is_list and records:
+            found = set().union(*records)
+            records[0] = {str(key): None for key in columns if str(key) not in found} | records[0]
         write_jsonl(path, records, _JSON.encode)
-    except ValueError as e:
+    except OSError:
+        raise
+    except Exception as e:  # a class of the user's may raise anything
         raise UsageError(f"the data cannot be written as JSON: {e}") from e
     return path
 
@@ -105,9 +109,9 @@ def _cell(value: Any) -> Any:
 
 def _as_json(value: Any) -> Any:
     """What JSON has no form for: arrays as lists, decimals as numbers, all else as text."""
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    return float(value) if isinstance(value, Decimal) else str(value)
+    if isinstance(value, Decimal | np.floating):  # that of numpy: no longdouble is a list
+        return float(value)
+    return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_as_json)

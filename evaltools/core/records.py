@@ -150,10 +150,17 @@ def require_column(
     fits: Callable[[pd.Series], bool],
     expected: str,
 ) -> None:
-    """UsageError for a column of units that does not fit: its first row with which that is so, and what was expected."""
-    column = frame[name]
-    if not fits(column):
-        row = bisect_left(range(len(column)), True, key=lambda i: not fits(column.iloc[: i + 1]))
+    """UsageError for a column of units that does not fit: its first row with which that is so, and what was expected.
+
+    Before cells of several types, each of which fits, it is a row of the type that does not.
+    """
+    if not fits(frame[name]):
+        column = frame[name].reset_index(drop=True)
+        types = pd.Series([*map(type, column)])
+        of_types = [cells for _, cells in column.astype(object).groupby(types, sort=False)]
+        part = next(cells for cells in (*of_types, column) if not fits(cells))
+        last = bisect_left(range(len(part)), True, key=lambda i: not fits(part.iloc[: i + 1]))
+        row = part.index[last]
         place = f"row {row + 1} ({unit} {frame[unit].iloc[row]})"
         got = short(column.iloc[row])
         raise UsageError(f"{place}: {name} is {got}; expected {expected}")

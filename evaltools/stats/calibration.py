@@ -323,21 +323,20 @@ def read_labels(
     file: File,
     scores: pd.DataFrame,
     scale: tuple[float, float] = (0, 1),
+    has_scores: bool = False,
 ) -> pd.DataFrame:
     """case_id, metric, label (0..1), rater ("" where none is named) of a file of labels.
 
     A row without a label counts as not labelled yet. scale: what 0 and 1 are written as. Reports by line what is
     wrong: a label of another scale, a case that is not in the `scores`, a second label of one rater.
+    has_scores: the file is that of the scores, where a case may lack one.
     """
     in_scale = BeforeValidator(partial(label_value, scale=scale))
     field: Any = (Annotated[Share | None, in_scale], Field(description="사람 판정"))
     rows = _read(file, create_model("Label", __base__=Label, label=field), "label")
     known = set(zip(scores["case_id"], scores["metric"]))
     for row in rows:
-        if (
-            ending(file.path) not in (".xlsx", ".xlsm")
-            and (row["case_id"], row["metric"]) not in known
-        ):
+        if not has_scores and (row["case_id"], row["metric"]) not in known:
             message = f"the scores have no {row['metric']} of this case"
             file.error(
                 "unknown-case",

@@ -110,6 +110,9 @@ def test_a_workbook_without_the_columns_and_labels_of_another_scale(tmp_path: Pa
     rows.to_excel(path, index=False)
     message = "a.xlsx:2: a: label: expected 0 to 1 (another scale is given as --scale"
     assert message in said("calibrate", path, *out, status=3)
+    (tmp_path / "s.csv").write_text("case_id,metric,score\na,m,1\n")
+    message = "a.xlsx:3: b: case_id: the scores have no m of this case"
+    assert message in said("calibrate", tmp_path / "s.csv", path, "--scale", "1-5", status=3)
     call("calibrate", path, *out, "--scale", "1-5")
     assert pd.read_csv(tmp_path / "c.csv").loc[0, "labels_mean"] == 0.5  # 3/4 and 1/4
     for scale in ("5", "1_0-20"):

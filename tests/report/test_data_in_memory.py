@@ -114,6 +114,7 @@ def test_data_that_cannot_be_used_are_named_with_what_is_there(data: Any, messag
         (3, "expected a path, a DataFrame or a list of dicts, got int"),
         ([{"id": "a"}, 3], "record 1 of the list is int; expected a dict"),
         ([{"id": [math.nan]}], "cannot be written as JSON"),
+        ([{"id": type("Bad", (), {"__str__": lambda self: 1 / 0})()}], "JSON: division by zero"),
     ],
 )
 def test_what_is_no_data_is_an_error_of_usage(data: Any, message: str) -> None:
