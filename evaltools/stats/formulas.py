@@ -20,7 +20,7 @@ import numpy as np
 from scipy.special import bdtr, ndtr, ndtri, stdtr, stdtrit
 
 from ..core.estimates import Resampling
-from .influence import Array
+from .influence import Array, effective_units, sample_variance
 
 Limits = tuple[float, float]
 
@@ -158,6 +158,81 @@ def mover(
         for side in (down, up)
     )
     return low, high
+
+
+def varies(
+    errors: Array,
+    value: float,
+) -> bool:
+    """Whether errors (units,) differ by more than the rounding of the value."""
+    size = np.abs(errors).max(initial=0.0) * len(errors)
+    return bool(size > 1e-11 * max(abs(np.nan_to_num(value)), 1e-3))
+
+
+def gains_and_losses(
+    differences: Array,
+    shares: Array,
+    span: float,
+    alpha: float,
+    unseen: float,
+) -> tuple[float, float]:
+    """Row 8: the interval of a paired difference from few units that differ.
+
+    `differences` (units,) sum to it; `shares` (units,), what each unit weighs, sum to 1. `span`: how
+    far apart the limits are. Gains and losses are each a mean within 0 and the span, with a score
+    interval of its own, put together by MOVER. `unseen`: the probability that the bound of gains, or losses, of which
+    none were drawn is too small.
+    """
+    limits, signs = np.array([[0.0, 0.0], [span, span]]), np.array([1.0, -1.0])
+    parts = np.maximum(np.outer(differences, signs), 0.0)
+    of_both = np.stack([shares, shares], axis=1)
+    means = parts.sum(axis=0)
+    errors = parts - means * of_both
+    return score_sum(
+        means,
+        errors,
+        of_both,
+        limits,
+        signs,
+        alpha,
+        unseen,
+    )
+
+
+def score_sum(
+    values: Array,
+    errors: Array,
+    shares: Array,
+    limits: Array,
+    weights: Array,
+    alpha: float,
+    unseen: float | None = None,
+) -> tuple[float, float]:
+    """The interval of a weighted sum of `values` (parts,) within limits (2, parts): score-t of each, joined by MOVER.
+
+    `errors`, `shares` (units, parts): what units bring into the parts, and weigh there. Of gains and losses
+    (`unseen`) the bound is that of `none_seen` where none were drawn.
+    """
+    bounds = []
+    for value, error, share, ends in zip(values, errors.T, shares.T, limits.T):
+        n = effective_units(share)
+        variance = sample_variance(error, n) if n > 1 and varies(error, value) else 0.0
+        low, high = score_t(
+            value,
+            variance,
+            n,
+            t_quantile(n - 1, alpha),
+            ends,
+            alpha,
+            DOUBT if unseen is None else DOUBT_OF_PARTS,
+        )
+        if unseen is not None and value <= 0:
+            high = ends[1] * none_seen(n, unseen)
+        bounds.append((low, high))
+    low, high = np.array(bounds).T
+    below, above = mover(weights, values - low, high - values, errors)
+    value = float(values @ weights)
+    return value - below, value + above
 
 
 # --- the bootstrap

@@ -442,12 +442,3 @@ def rounded(differences: Array) -> Array:
     """Differences, (units,) or (units, tests), those set to 0 that are 0 but for the rounding of sums."""
     size = np.abs(differences).sum(axis=0)
     return np.where(np.abs(differences) <= 1e-12 * size, 0.0, differences)
-
-
-def varies(
-    errors: Array,
-    value: float,
-) -> bool:
-    """Whether errors (units,) differ by more than the rounding of the value."""
-    size = np.abs(errors).max(initial=0.0) * len(errors)
-    return bool(size > 1e-11 * max(abs(np.nan_to_num(value)), 1e-3))

@@ -230,6 +230,32 @@ def _own_values(cells: Cells) -> Array:
     return value[of_units.takes_part & ~np.isnan(value)]
 
 
+def _missing_part(
+    side: Cells,
+    other: Cells,
+    on_other: Array,
+) -> Array:
+    """How much of each cell of the other side is missing here: all of it, or more of its trials than are missing there."""
+    measured, expected = (
+        np.minimum(cells.sums[..., -1], 1)
+        for cells in (
+            side,
+            other,
+        )
+    )
+    if side.seeds != other.seeds:
+        expected = expected.max(
+            axis=0,
+            keepdims=True,
+        )
+    share = measured / np.where(
+        on_other,
+        expected,
+        1,
+    )
+    return np.where(on_other, 1 - share, 0).clip(0)
+
+
 def lacking(
     a: Cells,
     b: Cells,
@@ -255,11 +281,7 @@ def lacking(
         (a, b, on_b),
         (b, a, on_a),
     ):
-        measured, expected = (np.minimum(cells.sums[..., -1], 1) for cells in (side, other))
-        if a.seeds != b.seeds:
-            expected = expected.max(axis=0, keepdims=True)
-        # the part of each cell that is missing: all of it, or of its trials more than the other side lacks
-        part = np.where(on_other, 1 - measured / np.where(on_other, expected, 1), 0).clip(0)
+        part = _missing_part(side, other, on_other)
         lacks = on_other & ~side.present
         n_lacking.append(int((part > 0).sum()))
         is_missing = np.any(part > 0, axis=0)

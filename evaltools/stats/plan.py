@@ -19,7 +19,7 @@ from ..core.errors import UsageError
 from ..core.estimates import Resampling
 from .effects import ROUGH, Effect, paired
 from .formulas import variance_of_change
-from .influence import ITEM, Condition, effective_units, present_on, sample_variance
+from .influence import ITEM, Cells, Condition, effective_units, present_on, sample_variance
 
 # The columns of a plan.
 COLUMNS = ("seeds", "samples", "samples_low", "samples_high", "power", "calls")
@@ -82,10 +82,8 @@ def plan(
             f"{metric}: a plan needs a pilot of {MIN_PILOT} or more units, some of which differ"
         )
     # a unit may weigh more than another, not be counted, or be a cluster of samples
-    n_samples = int(pilot.present.sum())
-    if all(ITEM in frame for condition in conditions for frame in condition.frames):
-        n_samples = int(np.all([np.any(on, axis=0) for on in present_on(*sides)], axis=0).sum())
-    per_unit = n_samples / n
+    is_clustered = all(ITEM in frame for condition in conditions for frame in condition.frames)
+    per_unit = (_n_samples(*sides) if is_clustered else pilot.present.sum()) / n
     upper, of_power = 1 - resampling.level / 2, ndtri(power)
     # what the pilot's variance may truly be, as parts of it
     shares = np.array([1.0, *(n - 1) / chdtri(n - 1, [0.025, 0.975])])
@@ -107,6 +105,12 @@ def plan(
             needed = np.array([float(f"{each:.0e}") for each in needed])
         rows.append((k, *needed, power, needed[0] * k))
     return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _n_samples(a: Cells, b: Cells) -> int:
+    """The samples that both sides have, each in some seed."""
+    on_a, on_b = (np.any(on, axis=0) for on in present_on(a, b))
+    return int((on_a & on_b).sum())
 
 
 def _variances(

@@ -16,8 +16,8 @@ from evaltools.core.estimates import Method, Resampling
 from evaltools.core.metric import AnyMetric, Difference, Mean, Metric, MetricTable
 from evaltools.stats.breakdown import breakdown
 from evaltools.stats.effects import MIN_UNITS
-from evaltools.stats.formulas import wilson
-from evaltools.stats.intervals import estimate, gains_and_losses
+from evaltools.stats.formulas import gains_and_losses, wilson
+from evaltools.stats.intervals import estimate
 
 RATIO = Metric(name="ratio", numerator="2*tp", denominator="2*tp + fp", group="g", better="higher")
 MEAN = Metric(name="mean", numerator="f1", denominator="n", group="g", better="higher")
