@@ -139,7 +139,7 @@ def test_every_kind_of_failure_is_one_of_one_run(capsys: pytest.CaptureFixture[s
     assert "error: full: [Errno 28] No space left on device\n" in errors
     assert "error: f:1: wrong [bad]\n" in errors and "error: usage: no such model\n" in errors
     assert errors.count("in misbehave") == 1, "a defect shows its place, and nothing else does"
-    assert "error: defect: a defect\n" in errors
+    assert "error: defect: ZeroDivisionError: a defect\n" in errors
 
 
 def test_lines_about_many_failed_runs_stay_short(capsys: pytest.CaptureFixture[str]) -> None:
