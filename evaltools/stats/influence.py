@@ -158,7 +158,11 @@ class Condition:
             measured = rows[-1]
             rows = rows / np.maximum(measured, 1)
             if self._cell is not None:
-                rows[-1] = measured / np.maximum(np.bincount(self._cell, minlength=n_cells), 1)
+                n_trials = np.bincount(
+                    self._cell,
+                    minlength=n_cells,
+                )
+                rows[-1] = measured / np.maximum(n_trials, 1)
         sums = np.moveaxis(rows, 0, -1).reshape(
             len(self.frames),
             self.n_samples,
