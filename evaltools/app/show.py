@@ -79,7 +79,8 @@ def _show_table(
             "p": p_head(rows),
         }
     texts = text_table(rows, {"title": "metric", **heads, "verdict": "verdict", "metric": "id"})
-    ids = texts[["id", "metric"]].drop_duplicates()
+    is_titled = (rows["title"] != "") & (rows["title"] != rows["metric"])
+    ids = texts.loc[is_titled, ["id", "metric"]].drop_duplicates()
     if shown.candidates:
         texts["verdict"] += [f" ({short})" if short else "" for short in rows["short"]]
         if len(shown.candidates) > 1:
@@ -92,7 +93,7 @@ def _show_table(
     show_frame(texts.drop(columns="id").fillna(""), verbose or everything)
     for short in dict.fromkeys(filter(None, rows.get("short", ()))):
         paragraph(f"tied ({short}): {study_sentences.SHORTFALLS[short]}")
-    if verbose or everything:
+    if len(ids) and (verbose or everything):
         echo()
         show_frame(ids)
 

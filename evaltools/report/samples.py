@@ -32,6 +32,9 @@ CHANGES = {"Higher": 1, "Lower": -1, "Differs by seed": 0}
 # columns of units that hold their text, the first of them that is there
 TEXTS = ("text", "input", "question", "prompt", "answer", "output")
 
+# further columns of texts that a card has, as rows below the values
+MOST_TEXTS = 8
+
 # characters of one text that a card holds
 CLIP = 4_000
 
@@ -194,12 +197,17 @@ def placed(
 
 
 def sample_view(shown: Run | Study) -> SampleView:
-    """How the suite shows its samples; one that names no view of its own has a card a sample with text and values."""
+    """How the suite shows its samples; one that names no view of its own has a card a sample with its texts and values."""
     if shown.suite.sample_view is not None:
         return shown.suite.sample_view(shown)
     units = shown.results[0].units
     unit, sample = shown.suite.unit, "item" if "item" in units else shown.suite.unit
     titles = {f"{name}: value": shown.title(name) for name in shown.headline}
+    texts = [column for column in TEXTS if column in units][:1]
+    others: list[Any] = []
+    if units[sample].is_unique:  # of a sample with trials they would be the first one's
+        others = [name for name in units.select_dtypes("str") if name not in (unit, sample, *texts)]
+        others = [name for name in others if units[name].nunique() > 1][:MOST_TEXTS]
 
     def order(run: Run, units: pd.DataFrame) -> pd.DataFrame:
         """Each sample once, with its values, the lowest value of the primary metric first."""
@@ -224,6 +232,9 @@ def sample_view(shown: Run | Study) -> SampleView:
             if not is_null(value) and float(value).is_integer():
                 value = int(value)  # 187 tokens, not 187.000
             values.append(Row(title, {"value": [Line(plain(value))]}))
+        for name in others:
+            if not is_null(row.get(name)):
+                values.append(Row(str(name), {"value": [Line(plain(row[name]))]}))
         return {"rows": values, "tags": [Line(str(row[unit]))] if sample != unit else []}
 
     return SampleView(
@@ -231,7 +242,7 @@ def sample_view(shown: Run | Study) -> SampleView:
         order,
         card,
         id=sample,
-        texts=dict.fromkeys([column for column in TEXTS if column in units][:1], ""),
+        texts=dict.fromkeys(texts, ""),
         head="Metric",
         columns={"value": "value"},
     )

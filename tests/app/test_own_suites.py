@@ -59,6 +59,7 @@ def test_files_of_a_run_and_of_its_study(made: Path) -> None:
     assert files <= written(results / "a_aggregated") & written(results / "b_aggregated")
     assert {"a_vs_b/paper.md", "a_vs_b/figures/forest.pdf"} <= written(reports)
     page = (reports / "a_vs_b" / "metric_report.html").read_text(encoding="utf-8")
+    assert '<th scope="row">gold</th>' in page, "the texts of a record stand on its card"
     assert "Macro F1" in page and "s17" in page
 
 

@@ -207,7 +207,7 @@ def finding(run: Run) -> tuple[str, str] | None:
         of=severe["denominator"],
     )
     n_dialogs = int(severe["n_units"])
-    text = "only {n} dialogues: nothing follows for others"
+    text = "only {n} dialogues, so that nothing follows for others"
     return lead, say(text, n=n_dialogs) if n_dialogs < MIN_UNITS else ""
 
 

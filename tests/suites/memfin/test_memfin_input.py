@@ -36,7 +36,7 @@ def test_which_trace_and_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_nothing_valid(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no dialog_id of it can be used"):
+    with pytest.raises(InputError, match="no valid dialogue in this trace"):
         run(write(tmp_path, dialog(valid_dialog=False)))
 
 
