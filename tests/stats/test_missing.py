@@ -251,27 +251,15 @@ def test_bad_values_are_named_by_row_and_column(case: str) -> None:
 
 
 def test_trials_that_are_missing_are_no_good_news() -> None:
-    """Two equal systems, 60 samples of 4 trials: where half of the wrong trials of one are lost, nothing is shown.
+    """Equal systems, 2 of 4 trials right in 20 hard samples, all in 20 easy ones; one loses its wrong trials.
 
-    Its value of a sample is then the mean of what is left; the samples that lack trials are the hard ones of the other.
+    Its mean is then 1, and would be .75 if a quarter of all were wrong, as it is.
     """
-    rng = np.random.default_rng(3)
-    chance = rng.uniform(0.1, 0.9, 60)
-    ids, trial = np.repeat(np.arange(60), 4), np.tile(np.arange(4), 60)
-    sides = []
-    for share in (0.0, 0.5):
-        right = (rng.random(240) < chance[ids]) * 1.0
-        is_lost = (right == 0) & (rng.random(240) < share)
-        values = np.where(is_lost, np.nan, right)
-        frame = {"id": ids, "trial": trial, "y": values, "n": np.where(is_lost, np.nan, 1)}
-        sides.append({"": pd.DataFrame(frame)})
-    metric = Metric(name="right", numerator="y", denominator="n", better="higher", proportion=True)
-    row = compare(*sides, [metric], "id", R, ["right"]).table.iloc[0]
-    lost = sides[1][""].groupby("id")["y"].agg(lambda y: y.isna().sum())
-    assert (row["missing_baseline"], row["missing_candidate"]) == (0, (lost > 0).sum())
-    assert row["verdict"] == "not measured" and np.isnan(row["p_value"])
-    # as if each that is lost were wrong, by the share of its sample
-    means = [side[""].groupby("id")["y"].mean().mean() for side in sides]
-    assert row["delta_worst"] == pytest.approx(
-        means[1] * (1 - lost.mean() / 4) - means[0], abs=1e-6
-    )
+    ids, trial = np.repeat(np.arange(40), 4), np.tile(np.arange(4), 40)
+    right = np.where((ids < 20) & (trial < 2), 0.0, 1.0)
+    base = pd.DataFrame({"id": ids, "trial": trial, "hit": right, "tries": 1.0})
+    lossy = base.assign(tries=np.where(right, 1, np.nan))
+    row = compare({"": base}, {"": lossy}, [RATE], "id", R, ["rate"]).table.iloc[0]
+    assert row["delta"] == 0.25 and row["verdict"] == "not measured"
+    assert (row["missing_baseline"], row["missing_candidate"]) == (0, 20)
+    assert row["delta_best"] == pytest.approx(0)
