@@ -204,9 +204,7 @@ def test_report_of_a_declared_primary_metric(tmp_path: Path) -> None:
 
 
 def test_conditions_without_seeds_are_compared_unless_one_is_lost(tmp_path: Path) -> None:
-    rows = [{**row, "condition": c} for c in "abc" for row in grid() if row["seed"] == 1]
-    rows = [{k: v for k, v in row.items() if k != "seed"} for row in rows]
-    path = put(tmp_path, pd.DataFrame(rows).drop_duplicates(["id", "condition"]), "csv")
+    path = put(tmp_path, pd.DataFrame(grid("abc", seeds=1)).drop(columns="seed"), "csv")
     asked = ("-o", tmp_path / "out", *QUICK)
     with without_pages():
         declared = ("--suite", "table", "--baseline", "b_scores")
