@@ -220,7 +220,7 @@ class Run(Result):
 
         `column`: a column of the units, a Series or array with a value a row of them, or a function of the units that
         gives one. Columns: part, n (its units), name, title, value, ci_low, ci_high, ..., n_units (those of them in
-        which the metric is measured); the largest part first.
+        which the metric is measured); the largest part first, those of an ordered category (`pd.cut`) in its order.
 
         >>> import evaltools as et
         >>> run = et.evaluate("summary", "example:summary/cases.jsonl")

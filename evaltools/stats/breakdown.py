@@ -32,7 +32,8 @@ def by_parts(
     """The part of each row of the units.
 
     `column`: a column of theirs, values row by row, or a function of the units. A null is the part
-    "(none)"; 2 and 2.0 are one part. UsageError for a column that the units have not, and for values of other rows.
+    "(none)"; 2 and 2.0 are one part; an ordered category keeps its order. UsageError for a column that the units have
+    not, and for values of other rows.
     """
     if isinstance(column, str):
         if column not in units:
@@ -50,6 +51,9 @@ def by_parts(
         )
     parts = pd.Series(values, index=units.index)
     texts = parts.astype("string").fillna("(none)")
+    if isinstance(parts.dtype, pd.CategoricalDtype) and parts.cat.ordered:
+        in_order = parts.sort_values().index
+        return pd.Series(pd.Categorical(texts, texts[in_order].unique(), ordered=True), units.index)
     # whole numbers are floats where one of them is null
     return texts.str.removesuffix(".0") if pd.api.types.is_float_dtype(parts) else texts
 
@@ -61,12 +65,14 @@ def each_part(
 ) -> Iterator[tuple[str, list[Condition]]]:
     """(part, the conditions within it, labelled together), the part with most units of the first condition first.
 
-    The frames have the part of each row in the column PART. All but the MOST - 1 largest are summed up as "(others)".
-    A sample is in a part that its condition has it in.
+    Those of an ordered category (`pd.cut`) keep its order. The frames have the part of each row in the column PART. All
+    but the MOST - 1 largest are summed up as "(others)". A sample is in a part that its condition has it in.
     """
     first = pd.concat(next(iter(conditions.values())).values(), ignore_index=True)
-    n_units = first.groupby(PART)[unit].nunique()
-    names = n_units.sort_values(ascending=False, kind="stable").index.tolist() or ["(none)"]
+    n_units = first.groupby(PART, observed=True)[unit].nunique()
+    if len(n_units) > MOST or not isinstance(first[PART].dtype, pd.CategoricalDtype):
+        n_units = n_units.sort_values(ascending=False, kind="stable")
+    names = n_units.index.tolist() or ["(none)"]
     parts = {name: [name] for name in names}
     if len(names) > MOST:
         parts = {name: [name] for name in names[: MOST - 1]} | {"(others)": names[MOST - 1 :]}

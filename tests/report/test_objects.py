@@ -95,6 +95,8 @@ def test_by_takes_a_column_a_series_an_array_a_list_and_a_function(run: et.Run) 
     expected = run.units.groupby(size)["f1_s2_refpol"].mean()
     assert frames[0].set_index("part")["value"]["2"] == pytest.approx(expected[2])
     assert set(run.by("split")["name"]) == set(run.headline), "the headline by default"
+    in_order = run.by(pd.cut(run.units["line"], [0, 5, 60]), F1)
+    assert in_order["part"].tolist() == ["(0, 5]", "(5, 60]"], "an ordered category keeps its order"
 
 
 def test_the_difference_in_every_part(comparison: et.Study) -> None:
