@@ -8,7 +8,8 @@ from ast import literal_eval
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from io import BytesIO
-from itertools import islice
+from itertools import groupby, islice
+from operator import itemgetter
 from typing import IO, Annotated, Any
 from zipfile import ZipFile
 
@@ -102,8 +103,8 @@ TABLES = (".csv", ".tsv", ".xlsx", ".xlsm")
 WORKBOOK_BYTES = 256 << 20
 """A workbook may take so many bytes once it is unpacked; a hundred thousand cases take half of it."""
 
-MOST_CELLS = 20_000_000
-"""A sheet may span so many cells, empty ones too."""
+MOST_CELLS = 2_000_000
+"""A sheet may span so many cells in which nothing stands."""
 
 HEADER_ROWS = 20
 """The header of a sheet is one of so many rows: above it may stand a title."""
@@ -186,8 +187,8 @@ def _sheet_rows(
         n_bytes = sum(member.file_size for member in ZipFile(content).infolist())
         if n_bytes <= WORKBOOK_BYTES:
             sheets = load_workbook(content).worksheets
-            wide = [sheet for sheet in sheets if sheet.max_row * sheet.max_column > MOST_CELLS]
-            cells = (cell for sheet in sheets if not wide for row in sheet for cell in row)
+            cells = (cell for sheet in sheets for cell in sheet._cells.values())
+            wide = [s for s in sheets if s.max_row * s.max_column - len(s._cells) > MOST_CELLS]
             if formulas := [cell for cell in cells if cell.data_type == "f"]:
                 saved = load_workbook(content, data_only=True)
                 for cell in formulas:
@@ -205,9 +206,8 @@ def _sheet_rows(
     sheets.sort(key=lambda sheet: sheet.sheet_state != "visible")
     sheet, start = sheets[0], 1
     for other in reversed(sheets):
-        top = islice(other.iter_rows(values_only=True), HEADER_ROWS)
-        for number, cells in enumerate(top, 1):
-            if is_header(_cell_texts(cells)):
+        for number, texts in islice(_rows(other), HEADER_ROWS):
+            if is_header(texts):
                 sheet, start = other, number
                 break
     names = [other.title for other in sheets if other is not sheet and other.max_row > 1]
@@ -215,9 +215,10 @@ def _sheet_rows(
         message = f"only the sheet {sheet.title} is read, not {first_names(names)}"
         file.warn("other-sheets", message)
     hidden = []
-    for number, cells in enumerate(sheet.iter_rows(min_row=start, values_only=True), start):
-        texts = _cell_texts(cells)
-        if sheet.row_dimensions[number].hidden and any(texts):
+    for number, texts in _rows(sheet):
+        if number < start:
+            continue
+        if any(texts) and sheet.row_dimensions[number].hidden:
             hidden.append(number)
         yield number, texts
     if hidden:
@@ -225,8 +226,12 @@ def _sheet_rows(
         file.warn("hidden-rows", message, line=hidden[0])
 
 
-def _cell_texts(cells: Sequence[Any]) -> list[str]:
-    return ["" if cell is None else str(cell) for cell in cells]
+def _rows(sheet: Any) -> Iterator[tuple[int, list[str]]]:
+    """(number, texts) of the rows of a sheet that have a cell. openpyxl's own loop would make all cells between."""
+    columns = range(1, sheet.max_column + 1)
+    for number, keys in groupby(sorted(sheet._cells), itemgetter(0)):
+        values = {column: sheet._cells[number, column].value for _, column in keys}
+        yield number, ["" if values.get(c) is None else str(values[c]) for c in columns]
 
 
 def csv_rows(file: File, sep: str = ",") -> Iterator[tuple[int, list[str]]]:

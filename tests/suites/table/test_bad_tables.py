@@ -147,11 +147,12 @@ def test_what_is_no_text_is_one_problem(name: str, start: bytes, said: str, tmp_
 
 
 def test_a_cell_far_from_the_table_is_named(tmp_path: Path) -> None:
-    book = Workbook()
-    book.worksheets[0]["XFD1048576"] = "x"
-    book.save(tmp_path / "t.xlsx")
-    with pytest.raises(InputError, match="goes to row 1,048,576 and column 16,384"):
-        et.evaluate("table", tmp_path / "t.xlsx")
+    for column, number in (("C", "3"), ("XFD", "16,384")):
+        book = Workbook()
+        book.worksheets[0][f"{column}1048576"] = "x"
+        book.save(tmp_path / "t.xlsx")
+        with pytest.raises(InputError, match=f"goes to row 1,048,576 and column {number}:"):
+            et.evaluate("table", tmp_path / "t.xlsx")
 
 
 def test_a_lock_file_of_excel_is_named(tmp_path: Path) -> None:
