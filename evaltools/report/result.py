@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_bool_dtype
 
 from ..core.check import Check
 from ..core.errors import UsageError
@@ -74,6 +75,16 @@ class Result:
                 f"{query!r} is no query on the units ({type(e).__name__}: {e}); groups: "
                 f"{', '.join(sample_view(first).groups(first))}; columns: {', '.join(map(str, self.units))}"
             ) from e
+
+    def where_true(self, part: Any) -> Any:
+        """The units for which a Series of truth values is true; anything else as it is."""
+        if (
+            isinstance(part, pd.Series)
+            and is_bool_dtype(part)
+            and part.index.equals(self.units.index)
+        ):
+            return self.units[part]
+        return part
 
     @cached_property
     def n_units(self) -> int:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from pandas.api.types import is_bool_dtype
 
 from ..core.check import Check, check_lines
 from ..core.errors import UsageError
@@ -180,15 +179,9 @@ class Run(Result):
         >>> run.where(run.units["n_gold_tuples"] > 1).n_units == len(run.units.query("n_gold_tuples > 1"))
         True
         """
-        unit, is_known, units = self.suite.unit, False, part
+        unit, is_known, units = self.suite.unit, False, self.where_true(part)
         if isinstance(units, str):
             query, units = units, self.queried(units)
-        if (
-            isinstance(units, pd.Series)
-            and is_bool_dtype(units)
-            and units.index.equals(self.data.index)
-        ):
-            units = self.units[units]
         if isinstance(units, pd.DataFrame):
             query, index = query or f"{len(units)} of {len(self.data)} units", units.index
             if units.empty:

@@ -118,21 +118,21 @@ class Study(Result):
                 start, end = end, end + len(run.data)
                 yield condition, seed, run, column[start:end]
 
-    def where(self, part: str | pd.DataFrame) -> Study:
+    def where(self, part: str | pd.DataFrame | pd.Series) -> Study:
         """The study over some of the units of every run, with its own intervals.
 
-        `part`: a query on the units, or rows of `units`, whose columns may be new or changed.
+        `part`: a query on the units, true or false for each, or rows of `units`, whose columns may be new or changed.
         UsageError where a run has none of them.
 
         >>> import evaltools as et
         >>> study = et.study([f"example:cr/with_memory__seed{s}_proposed" for s in (1, 2)])
-        >>> [run.n_units for run in study.where("split == 'dev'").results]
+        >>> [run.n_units for run in study.where(study.units["split"] == "dev").results]
         [30, 30]
         """
         if part is self.units:
             return self
         query = ""
-        rows: Any = part
+        rows: Any = self.where_true(part)
         if isinstance(part, str):
             query, rows = part, self.queried(part)
         if not isinstance(rows, pd.DataFrame) or not set(OF_RUN) <= set(rows):

@@ -53,7 +53,12 @@ def by_parts(
     texts = parts.astype("string").fillna("(none)")
     if isinstance(parts.dtype, pd.CategoricalDtype) and parts.cat.ordered:
         in_order = parts.sort_values().index
-        return pd.Series(pd.Categorical(texts, texts[in_order].unique(), ordered=True), units.index)
+        kept = pd.Categorical(
+            texts,
+            texts[in_order].unique(),
+            ordered=True,
+        )
+        return pd.Series(kept, units.index)
     # whole numbers are floats where one of them is null
     return texts.str.removesuffix(".0") if pd.api.types.is_float_dtype(parts) else texts
 
