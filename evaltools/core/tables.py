@@ -46,6 +46,8 @@ def _as_text(cell: Any) -> str | None:
 def _as_number(cell: Any) -> Any:
     """What a number is made of: true and false are 1 and 0, NaN is None."""
     if isinstance(cell, str):
+        if "_" in cell:  # Python reads 1_000 as a number
+            raise ValueError("expected a number in plain digits")
         return TRUTH.get(cell.lower(), cell)
     return cell if cell == cell else None
 

@@ -28,11 +28,6 @@ from .tables import KINDS, ROW, ROWS, put
             "value: expected a number below 1e+70 in size, got ",
         ),
         (
-            {**ROW, "id": "b", "value": -1e200},
-            "value: expected a number below 1e+70 in size, got ",
-        ),
-        ({**ROW, "id": "b", "value": 7}, "b: acc: 7 is not within 0 and 1 [out-of-bounds]"),
-        (
             {**ROW, "id": "b", "value": -1},
             "b: acc: -1 is not within 0 and 1 [out-of-bounds]",
         ),
@@ -60,6 +55,7 @@ def test_bad_rows_are_named_with_their_line(
     ("text", "said"),
     [
         ("id,metric,value\na,acc,high\n", "scores.csv:2: a: value: expected a valid number, unable to parse"),
+        ("id,metric,value\na,acc,1_0\n", "2: a: value: expected a number in plain digits, got '1_0'"),
         ("id,metric,value\na,acc\n", "scores.csv:2: expected 3 cells, as the header has, got 2"),
         ("id,metric,value\n,acc,1\n", "scores.csv:2: id: expected a valid string"),
         ('id,metric,value\na,acc,"1\n', "not CSV: unexpected end of data"),
