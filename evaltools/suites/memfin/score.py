@@ -122,7 +122,10 @@ def score(
             rows.append(row | {name: dumps(row[name]) for name in JSON if name in row})
     problems.raise_if_failed()
     if states and not rows:
-        raise file.fatal("no-rows", "no valid dialogue in this trace: nothing to score")
+        raise file.fatal(
+            "no-rows",
+            "no valid dialogue in this trace: nothing to score",
+        )
     columns = {}
     for name, kind in COLUMNS.items():
         dtype = "str" if kind == "json" else kind
