@@ -156,9 +156,9 @@ def require_column(
     """
     if not fits(frame[name]):
         column = frame[name].reset_index(drop=True)
-        types = pd.Series([*map(type, column)])
-        of_types = [cells for _, cells in column.astype(object).groupby(types, sort=False)]
-        part = next(cells for cells in (*of_types, column) if not fits(cells))
+        cells = column.astype(object)
+        of_types = [part for _, part in cells.groupby(cells.map(type), sort=False)]
+        part = next(part for part in [*of_types, column] if not fits(part))
         last = bisect_left(range(len(part)), True, key=lambda i: not fits(part.iloc[: i + 1]))
         row = part.index[last]
         place = f"row {row + 1} ({unit} {frame[unit].iloc[row]})"

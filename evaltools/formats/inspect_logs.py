@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -225,7 +226,7 @@ def _reduce(
     if reducer in REDUCERS:
         return float(REDUCERS[reducer](values))
     name, _, number = reducer.rpartition("_")
-    k = int(number) if number.isdecimal() and len(number) < 7 else 0
+    k = int(number) if re.fullmatch("[0-9]{1,9}", number) else 0
     n_right = sum(value >= 1 for value in values)
     n_wrong = len(values) - n_right
     if name == "at_least" and k:
