@@ -23,14 +23,14 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # what stands at most; the goals of this edition are in brackets
 BUDGET = {
-    "tokens of evaltools": 145_300,  # (125,000)
+    "tokens of evaltools": 143_800,  # (125,000)
     "files of evaltools": 126,  # (150)
     "files in circles of imports": 0,
     "tokens a line": 7.53,  # (7.5)
     "tokens a line of the densest file": 10,  # (10)
     "lines of the longest function": 60,
     "lines of the longest file": 450,
-    "tokens of tests": 128_200,  # (130,000)
+    "tokens of tests": 129_900,  # (130,000)
     "tests": 1_600,  # (1,800)
     "pages of docs": 12,
     "words of docs": 16_000,
