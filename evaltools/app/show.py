@@ -53,7 +53,7 @@ def show_study(
             echo(f"B {study.candidate()}")
     _show_table(study, verbose, everything)
     echo()
-    show_checks(study.doubts, verbose)
+    show_checks(study.doubts(), verbose)
     if verbose:
         paragraph(study_sentences.how(study))
         echo(study.signature)

@@ -289,7 +289,7 @@ def one_sided_missing(differences: pd.DataFrame) -> Iterator[Check]:
     rows = differences.assign(n=n_missing, shown=_titles(differences))[n_missing > 0]
     for row in rows.drop_duplicates("candidate").to_dict("records"):
         text = (
-            "{n} of {of} values of {shown} are missing on one side, all or part ({baseline} lacks {missing_baseline}, "
+            "{n} of {of} values of {shown} are wholly or partly missing on one side ({baseline} lacks {missing_baseline}, "
             "{candidate} lacks {missing_candidate})"
         )
         if pd.notna(row["delta_worst"]) and pd.notna(row["delta_best"]):
@@ -317,9 +317,9 @@ def not_random(differences: pd.DataFrame) -> Iterator[Check]:
         "What is missing between {baseline} and {candidate} is perhaps not missing at random: on {metrics} the samples "
         "that one side lacks have other values on the other side (a test at 5%). No verdict."
     )
-    unfair = differences[
-        differences["not_random"].astype(bool)
-    ]  # of no row at all: no truth values
+    # a frame without rows holds no truth values
+    is_unfair = differences["not_random"].astype(bool)
+    unfair = differences[is_unfair]
     for _, rows in unfair.groupby("candidate", sort=False):
         row = rows.iloc[0]
         yield from share_check(

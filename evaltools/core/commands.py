@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from .. import BUILT_IN
-from .files import require_nameable
+from .files import plain_number, require_nameable
 from .language import LANGUAGES, speak
 
 # what adds options to the function of a command
@@ -34,10 +34,10 @@ PATH = NameablePath(path_type=Path)
 
 
 def number(text: Any, kind: Callable[[Any], Any] = float) -> Any:
-    """A finite number in plain digits: Python itself takes 1_000, and the digits of any script."""
+    """A finite number in plain digits."""
     with suppress(ValueError):
-        value = kind(text)
-        if abs(value) < float("inf") and str(text).isascii() and "_" not in str(text):
+        value = plain_number(text, kind)
+        if abs(value) < float("inf"):
             return value
     word = "whole" if kind is int else "finite"
     raise click.BadParameter(f"{str(text)[:80]!r} is no {word} number in plain digits")

@@ -148,6 +148,17 @@ def write_text(
         f.write(text)
 
 
+def plain_number(text: Any, kind: Callable[[Any], Any] = float) -> Any:
+    """The number that a text is in plain digits: Python itself takes 1_000, and the digits of any script. ValueError.
+
+    >>> plain_number("1e3"), plain_number("12", int)
+    (1000.0, 12)
+    """
+    if "_" in str(text) or not str(text).isascii():
+        raise ValueError(text)
+    return kind(text)
+
+
 def csv_cell(cell: Any) -> Any:
     """A cell as it stands in a CSV file: with an apostrophe where Excel would take it for a formula.
 

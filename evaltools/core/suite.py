@@ -295,9 +295,8 @@ def _locate(
 
 
 Whole = Annotated[int, Field(ge=-(2**63), lt=2**63)]
-Text = Annotated[
-    str, Field(pattern="")
-]  # with a pattern pydantic refuses halves of pairs, which no file can hold
+# with a pattern pydantic refuses halves of pairs, which no file can hold
+Text = Annotated[str, Field(pattern="")]
 CELLS = TypeAdapter(dict[Text, bool | Whole | float | Text | None], config={"strict": True})
 
 

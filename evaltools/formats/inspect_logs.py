@@ -15,8 +15,9 @@ from pydantic import AliasChoices, AliasPath, Field
 from pydantic_core import from_json
 
 from ..core.errors import InputError
+from ..core.files import plain_number
 from ..core.records import fitted, short
-from .source import Records, Row, Rows, Score, Source, Unfit, at, plain_number, score_rows
+from .source import Records, Row, Rows, Score, Source, Unfit, at, score_rows
 
 if sys.version_info >= (3, 14):
     import zipfile

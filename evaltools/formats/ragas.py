@@ -6,9 +6,9 @@ from typing import Any
 
 from pydantic import ConfigDict, Field, model_validator
 
-from ..core.files import ending
+from ..core.files import ending, plain_number
 from ..core.tables import TABLES, read_table, written_list
-from .source import Records, Row, Rows, Score, Source, plain_number, score_rows
+from .source import Records, Row, Rows, Score, Source, score_rows
 
 # columns of ragas before 0.2 -> their names since
 OLD_NAMES = {

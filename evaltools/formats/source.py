@@ -161,13 +161,6 @@ def number(
     return float(value)
 
 
-def plain_number(text: str) -> float:
-    """The number that a text is in plain digits: Python itself takes 1_000, and the digits of any script. ValueError."""
-    if "_" in text or not text.isascii():
-        raise ValueError(text)
-    return float(text)
-
-
 def where(
     place: Place,
     field: str = "",

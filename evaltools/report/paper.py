@@ -139,7 +139,7 @@ def methods(study: Result) -> str:
 @speaking("en")
 def paragraph(study: Result) -> str:
     """Methods and results in words, ready to be adapted; paragraphs are split at empty lines."""
-    doubts = [check.message.rstrip(".") for check in study.doubts]
+    doubts = [check.message.rstrip(".") for check in study.doubts()]
     parts = [methods(study), " ".join(study_sentences.outcomes(study))]
     if doubts:
         parts.append(f"To bear in mind: {'; '.join(doubts)}.")

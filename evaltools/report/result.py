@@ -137,10 +137,12 @@ class Result:
         """How intervals are made."""
         return self.results[0].manifest.resampling
 
-    @property
-    def doubts(self) -> list[Check]:
-        """The checks that failed and are more than notes, and what was wrong with the input of the runs."""
-        return [check for check in all_checks(self) if check.level != "info"]
+    def doubts(self, *metrics: str) -> list[Check]:
+        """The checks that failed and are more than notes, and what was wrong with the input of the runs.
+
+        `metrics`: as `study_checks` takes them.
+        """
+        return [check for check in all_checks(self, *metrics) if check.level != "info"]
 
     def to_frame(self) -> pd.DataFrame:
         """As `frame`."""

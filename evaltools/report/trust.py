@@ -51,14 +51,18 @@ def run_checks(run: Run) -> list[Check]:
     return worst_first(checks)
 
 
-def study_checks(study: Result) -> list[Check]:
-    """What the checks of its runs found, and those of units and seeds that some runs lack; the worst first."""
+def study_checks(study: Result, *metrics: str) -> list[Check]:
+    """What the checks of its runs found, and those of units and seeds that some runs lack; the worst first.
+
+    What is missing on one side is looked for on these metrics, by default those that lead.
+    """
     checks = checks_of_runs([spoken_checks(run) for run in study.results])
     missing = {run.name: study.n_units - run.n_units for run in study.results}
     checks += lacking("missing-units", missing, study.n_units)
     if study.candidates:
-        leading = study.differences_of(*dict.fromkeys([study.primary, *study.headline]))
-        checks += [*one_sided_missing(leading), *not_random(leading)]
+        names = metrics or dict.fromkeys([study.primary, *study.headline])
+        differences = study.differences_of(*names)
+        checks += [*one_sided_missing(differences), *not_random(differences)]
         for candidate, rows in study.frame.groupby("candidate", sort=False):
             checks += other_texts(rows["n_other_texts"].iloc[0], study.baseline, candidate)
     if study.seeded:
@@ -76,11 +80,12 @@ def spoken_checks(shown: Result) -> Sequence[Check]:
     return run_checks(first) if first is shown else study_checks(shown)
 
 
-def all_checks(shown: Result) -> list[Check]:
-    """The checks that failed, and what was wrong with the input of the runs."""
+def all_checks(shown: Result, *metrics: str) -> list[Check]:
+    """The checks that failed, and what was wrong with the input of the runs; of a study perhaps as to these metrics."""
+    found = study_checks(shown, *metrics) if metrics else spoken_checks(shown)
     texts = [f"{run.name}: {text}" for run in shown.results if (text := problems_of(run))]
     message = say("input: {what}", what=listed(texts, "; "))
-    return [*spoken_checks(shown), *([Check("input", "warning", message)] if texts else [])]
+    return [*found, *([Check("input", "warning", message)] if texts else [])]
 
 
 def problems_of(run: Run) -> str:

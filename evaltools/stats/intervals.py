@@ -96,8 +96,10 @@ def interval_of(
         return Interval()
     if e.a and not e.differs.any() and abs(e.value) > 1e-12 * np.abs(e.b.values).max():
         return Interval()  # a side counts no unit, and has the value of none
-    if draws and method != "auto" and _n_that_vary(e) >= MIN_UNITS:
-        return Interval(*draws.bounds(alpha, method), method)
+    if draws and method != "auto":
+        n_that_vary = e.differs.sum() if e.a else _n_off_commonest(e.b)
+        if n_that_vary >= MIN_UNITS:
+            return Interval(*draws.bounds(alpha, method), method)
     of_seeds = _over_seeds(e, alpha, unseen) if e.parts else Interval()
     if e.is_within and (e.a or e.parts) and any(map(_has_small_ratio, e.sides)):
         # MOVER does not see what seeds bring to several ratios at once
@@ -148,11 +150,6 @@ def _n_off_commonest(run: Cells) -> int:
         times = np.unique(own, return_counts=True)[1]
         least.append(len(own) - times.max(initial=0))
     return int(min(least))
-
-
-def _n_that_vary(e: Effect) -> int:
-    """How many units differ between the sides, or from the commonest value."""
-    return int(e.differs.sum()) if e.a else _n_off_commonest(e.b)
 
 
 def _carries_bca(run: Cells) -> bool:
@@ -207,7 +204,13 @@ def _of_difference(
         return found
     span = (e.limits[1] - e.limits[0]) / 2
     return _within(
-        gains_and_losses(e.differences, e.shares, span, alpha, unseen),
+        gains_and_losses(
+            e.differences,
+            e.shares,
+            span,
+            alpha,
+            unseen,
+        ),
         e.limits,
         "mover",
     )
@@ -248,8 +251,12 @@ def _over_seeds(
 
 def _of_sides(e: Effect, alpha: float) -> Interval:
     """The interval of a difference of two sides, one perhaps of few units, by that of each side alone."""
-    bounds = {Effect(side): interval_of(Effect(side), alpha) for side in e.sides}
-    return _joined(bounds, np.array([1.0, -1.0]), e.limits)
+    bounds = {side: interval_of(side, alpha) for side in map(Effect, e.sides)}
+    return _joined(
+        bounds,
+        np.array([1.0, -1.0]),
+        e.limits,
+    )
 
 
 def _of_ratios(

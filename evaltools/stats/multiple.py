@@ -235,25 +235,17 @@ def _missing_part(
     other: Cells,
     on_other: Array,
 ) -> Array:
-    """How much of each cell of the other side is missing here: all of it, or more of its trials than are missing there."""
-    measured, expected = (
-        np.minimum(cells.sums[..., -1], 1)
-        for cells in (
-            side,
-            other,
-        )
-    )
+    """How much of each cell of the other side is missing here, 0 to 1.
+
+    1 for a whole cell; of its trials, what more of them is missing here than there.
+    """
+    measured_here = np.minimum(side.sums[..., -1], 1)
+    measured_there = np.minimum(other.sums[..., -1], 1)
     if side.seeds != other.seeds:
-        expected = expected.max(
-            axis=0,
-            keepdims=True,
-        )
-    share = measured / np.where(
-        on_other,
-        expected,
-        1,
-    )
-    return np.where(on_other, 1 - share, 0).clip(0)
+        measured_there = measured_there.max(axis=0, keepdims=True)
+    share = measured_here / np.where(on_other, measured_there, 1)
+    missing = np.where(on_other, 1 - share, 0)
+    return missing.clip(0)
 
 
 def lacking(
@@ -263,7 +255,7 @@ def lacking(
     """What each side of a metric lacks of the other's cells, over the same samples, and what that could change.
 
     - n_cells: cells that either side has: a sample under a seed, of each side where seeds do not pair;
-    - missing_baseline, missing_candidate: cells that this side lacks, or some trials of which, and the other has;
+    - missing_baseline, missing_candidate: cells of the other side that are missing here, wholly or in some trials;
     - delta_worst, delta_best: the difference over all n_cells if those were the worst, or the best, for the
       candidate: at the limits of the metric, without limits at the least and greatest value seen;
     - p_random: p that what is missing is missing at random; few_missing: whether it is too little to tell.

@@ -75,7 +75,12 @@ def calibrate(
     scored = read_scores(File(scores, problems))
     problems.raise_if_failed()
     of_labels = File(labels or scores, problems)
-    labelled = read_labels(of_labels, scored, scale, labels in (None, scores))
+    labelled = read_labels(
+        of_labels,
+        scored,
+        scale,
+        has_scores=labels in (None, scores),
+    )
     problems.raise_if_failed()
     if labelled.empty:
         raise of_labels.fatal("no-labels", "no label in this file")

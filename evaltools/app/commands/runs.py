@@ -137,11 +137,7 @@ def rank(
     echo()
     show_frame(ranks, verbose)
     echo()
-    # what is missing of other metrics changes no rank of this one
-    title = f"“{study.title(metric)}”"
-    of_pairs = ("one-sided-missing", "missing-not-random")
-    doubts = [c for c in study.doubts if c.code not in of_pairs or title in c.message]
-    show_checks(doubts, verbose)
+    show_checks(study.doubts(metric), verbose)
     echo(folder / "ranks.csv")
 
 
