@@ -104,7 +104,7 @@ def _rows(
     for number, path in enumerate(files):
         of_file = {option: given[min(number, len(given) - 1)] for option, given in names.items()}
         source = Source(path, problems)
-        for place, row in read(source):
+        for place, row in source.rows(read(source)):
             row |= of_file
             what = row.get("metric", "sample")
             other = tasks.setdefault(what, source.task)

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import Field
 
-from .source import Records, Row, Rows, Score, Source, at, score_rows
+from .source import Records, Row, Score, Source, at, score_rows
 
 
 class Measured(Row):
@@ -40,11 +40,7 @@ def read(source: Source) -> Records:
     above = "testRunData." if at(source.document, "testRunData") else ""
     cases = list(source.records(Case, f"{above}testCases"))
     names = Counter(case.name for _, case in cases)
-
-    def scored(
-        count: int,
-        case: Case,
-    ) -> Rows:
+    for number, (place, case) in enumerate(cases, 1):
         scores = []
         for measured in case.metrics or ():
             score, threshold, success = measured.score, measured.threshold, measured.success
@@ -66,12 +62,11 @@ def read(source: Source) -> Records:
                 ),
             ]
         texts = {"output": case.actualOutput, "target": case.expectedOutput}
-        name = case.name if case.name and names[case.name] == 1 else str(count)
-        return score_rows(
+        name = case.name if case.name and names[case.name] == 1 else str(number)
+        rows = score_rows(
             name,
             scores,
             texts | (case.additionalMetadata or {}),
             text=case.input,
         )
-
-    return source.rows(cases, scored)
+        yield place, rows

@@ -17,7 +17,7 @@ from pydantic_core import from_json
 from ..core.errors import InputError
 from ..core.files import plain_number
 from ..core.records import fitted, short
-from .source import Records, Row, Rows, Score, Source, Unfit, at, score_rows
+from .source import Records, Row, Score, Source, Unfit, at, score_rows
 
 if sys.version_info >= (3, 14):
     import zipfile
@@ -119,9 +119,9 @@ def read(source: Source) -> Records:
         source.warn("not-finished", f"the status of the log is {short(header.status)}")
     # one of a package is logged as package/task
     source.task = f"{header.eval.task.rpartition('/')[2]} {header.eval.task_args or ''}".strip()
-    rows = _scored(header.eval, samples, source)
+    scored = _scored(header.eval, list(samples), source)
     reducer, *_ = header.eval.config.epochs_reducer or ["mean"]
-    return rows if reducer == "mean" else _reduced(rows, reducer, source)
+    return scored if reducer == "mean" else _reduced(scored, reducer, source)
 
 
 def _unzipped(source: Source) -> Iterator[Any]:
@@ -156,13 +156,12 @@ def _member(
 
 def _scored(
     log: Evaluation,
-    samples: Records,
+    samples: Sequence[tuple[str, LogSample]],
     source: Source,
 ) -> Records:
     """The samples with a score for each metric that they have; one without any has all of the log, not measured."""
-    records = list(samples)
     scores_errors = log.config.score_on_error
-    n_errors = sum(bool(sample.error and sample.scores) for _, sample in records)
+    n_errors = sum(bool(sample.error and sample.scores) for _, sample in samples)
     if n_errors and scores_errors:
         message = (
             f"{n_errors} samples have an error and were scored all the same "
@@ -170,19 +169,15 @@ def _scored(
         )
         source.warn("errors-scored", message, field="samples")
     # metric -> not measured
-    of_log = {s.metric: Score(s.metric, None) for _, r in records for s in _scores(r)}
-
-    def scored(
-        _: int,
-        sample: LogSample,
-    ) -> Rows:
+    of_log = {s.metric: Score(s.metric, None) for _, r in samples for s in _scores(r)}
+    for place, sample in samples:
         error = None
         if sample.error and not (sample.scores and scores_errors):
             error = str(sample.error).partition("\n")[0]
         found = [*_scores(sample)] or of_log.values()
         scores = [score._replace(error=error) for score in found]
         texts = {"output": sample.output, "target": sample.target}
-        return score_rows(
+        rows = score_rows(
             str(sample.id),
             scores,
             texts | (sample.metadata or {}),
@@ -190,19 +185,18 @@ def _scored(
             trial=str(sample.epoch),
             text=sample.text,
         )
-
-    return source.rows(records, scored)
+        yield place, rows
 
 
 def _reduced(
-    rows: Records,
+    scored: Records,
     reducer: str,
     source: Source,
 ) -> Records:
     """One row a metric on a sample, the values of its epochs reduced to one."""
     first: dict[Any, dict[str, Any]] = {}
     epochs: dict[Any, list[float]] = defaultdict(list)
-    for _, row in rows:
+    for _, row in source.rows(scored):
         key = row["id"], row["metric"]
         first.setdefault(key, row)
         if isinstance(row["value"], float):
@@ -212,7 +206,7 @@ def _reduced(
         if key in epochs:
             row["value"] = _reduce(reducer, epochs[key], source)
             row.pop("error", None)  # of its first epoch alone
-        yield "samples", row
+        yield "samples", [row]
 
 
 def _reduce(

@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from ..core.files import dumps
 from ..core.json_files import read_jsonl
-from ..core.records import short
+from ..core.records import not_utf8, short
 from .source import Records, Rows, Source, Unfit, opinion
 
 # a longer line of text is no sample of a data set
@@ -32,6 +32,10 @@ ACOS_POLARITIES = ("negative", "neutral", "positive")
 
 Tokens = Annotated[list[int], Field(min_length=1)]
 Item = TypeVar("Item")
+
+
+# the sentence of a line and its tuples
+Parts = tuple[str, list[dict[str, Any]]]
 
 
 class Line(BaseModel, Generic[Item]):
@@ -60,48 +64,30 @@ class Nikl(BaseModel):
 
 def nikl(source: Source) -> Records:
     """JSON Lines of the National Institute of Korean Language: gold, and predictions of the baseline."""
-
-    def sample(
-        number: int,
-        line: Nikl,
-    ) -> Rows:
+    for line, sample in read_jsonl(source, Nikl):
         tuples = [
             opinion(
                 ref,
-                term or "",
                 polarity,
+                term or "",
                 (start, end) if term else None,
             )
-            for ref, (term, start, end), polarity in line.annotation
+            for ref, (term, start, end), polarity in sample.annotation
         ]
-        yield {
-            "id": str(number if line.id is None else line.id),
-            "text": line.sentence_form,
-            "tuples": tuples,
-        }
-
-    return source.rows(read_jsonl(source, Nikl), sample)
+        id_ = str(line if sample.id is None else sample.id)
+        yield line, [{"id": id_, "text": sample.sentence_form, "tuples": tuples}]
 
 
 def aste(source: Source) -> Records:
     """sentence####[([aspect tokens], [opinion tokens], 'POS'), ...]: tuples of aspect, polarity."""
-
-    def opinion_of(
-        text: str,
-        aspect: Sequence[int],
-        _: Any,
-        sentiment: str,
-    ) -> dict[str, Any]:
-        term, span = tokens(text, aspect)
-        return opinion(
-            "",
-            term,
-            ASTE_POLARITIES[sentiment],
-            span,
-        )
-
     model = Line[tuple[Tokens, Tokens, Literal["POS", "NEG", "NEU"]]]
-    return _literals(source, model, opinion_of)
+    return _literals(
+        source,
+        model,
+        lambda text, aspect, _, sentiment: opinion(
+            "", ASTE_POLARITIES[sentiment], *tokens(text, aspect)
+        ),
+    )
 
 
 def asqp(source: Source) -> Records:
@@ -124,7 +110,7 @@ def _named(
     polarity: str,
     *words: str,
 ) -> dict[str, Any]:
-    return opinion(ref, "" if term == "NULL" else term, polarity)
+    return opinion(ref, polarity, "" if term == "NULL" else term)
 
 
 def _literals(
@@ -134,10 +120,7 @@ def _literals(
 ) -> Records:
     """Samples of lines sentence####[...]; the list is read as a Python literal, nothing is run."""
 
-    def sample(
-        number: int,
-        line: str,
-    ) -> Rows:
+    def parts(line: str) -> Parts:
         text, mark, literal = line.partition("####")
         if not mark:
             raise Unfit("", f"expected sentence####[...], got {short(line)}")
@@ -149,10 +132,9 @@ def _literals(
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             message = f"expected a Python list after ####, got {short(literal)}"
             raise Unfit("", message) from None
-        tuples = [opinion_of(text, *item) for item in model(tuples=items).tuples]
-        yield {"id": str(number), "text": text, "tuples": tuples}
+        return text, [opinion_of(text, *item) for item in model(tuples=items).tuples]
 
-    return source.rows(source.lines(), sample)
+    return _samples(source, parts)
 
 
 def acos(source: Source) -> Records:
@@ -161,17 +143,13 @@ def acos(source: Source) -> Records:
     Token spans are half open, -1,-1 is implicit.
     """
 
-    def sample(
-        number: int,
-        line: str,
-    ) -> Rows:
+    def parts(line: str) -> Parts:
         text, *quads = line.split("\t")
         if not quads:
             raise Unfit("", f"expected text, then a tab and quadruples, got {short(line)}")
-        tuples = [_acos_opinion(text, quad) for quad in quads if quad.strip()]
-        yield {"id": str(number), "text": text, "tuples": tuples}
+        return text, [_acos_opinion(text, quad) for quad in quads if quad.strip()]
 
-    return source.rows(source.lines(), sample)
+    return _samples(source, parts)
 
 
 def _acos_opinion(
@@ -183,19 +161,37 @@ def _acos_opinion(
         message = f"expected 'a0,a1 CATEGORY s o0,o1' (s: 0, 1, 2), got {short(quad)}"
         raise Unfit("quadruples", message)
     start, end = int(match["start"]), int(match["end"])
-    polarity = ACOS_POLARITIES[int(match["sentiment"])]
+    about = match["ref"], ACOS_POLARITIES[int(match["sentiment"])]
     if (start, end) == (-1, -1):
-        return opinion(match["ref"], "", polarity)
+        return opinion(*about)
     if not start < end <= len(text):  # checked before a range of that length is made
         message = f"expected a half open span of tokens, got {start},{end}"
         raise Unfit("quadruples", message)
-    term, span = tokens(text, range(start, end))
-    return opinion(
-        match["ref"],
-        term,
-        polarity,
-        span,
-    )
+    return opinion(*about, *tokens(text, range(start, end)))
+
+
+def _samples(
+    source: Source,
+    parts_of: Callable[[str], Parts],
+) -> Records:
+    """The samples of the lines of a UTF-8 file that are not blank, by their numbers."""
+
+    def sample(number: int, text: str) -> Rows:
+        sentence, tuples = parts_of(text)
+        yield {"id": str(number), "text": sentence, "tuples": tuples}
+
+    number = 0
+    with source.path.open("rb") as file:
+        for line, raw in enumerate(file, 1):
+            try:
+                text = raw.decode("utf-8-sig").strip("\r\n")
+            except UnicodeDecodeError as error:
+                source.error("not-utf8", not_utf8(raw, error, "line"), line=line)
+                number += 1  # a sample all the same: those after it keep their numbers
+                continue
+            if text.strip():
+                number += 1
+                yield line, sample(number, text)
 
 
 def tokens(

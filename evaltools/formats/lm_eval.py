@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ConfigDict, Field
 
 from ..core.json_files import read_jsonl, read_model
-from .source import Records, Row, Rows, Score, Source, at, score_rows
+from .source import Records, Row, Score, Source, at, score_rows
 
 NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT.+)\.jsonl")
 
@@ -76,33 +76,24 @@ def read(source: Source) -> Records:
     directions = REGISTERED | declared | dict.fromkeys(LOG_LIKELIHOODS, True)
     times = Counter((line.filter, line.doc_hash) for _, line in lines)
     shared = {doc_hash for (_, doc_hash), n in times.items() if n > 1}
-
-    def scored(
-        _: int,
-        line: Line,
-    ) -> Rows:
+    for place, line in lines:
         question = _question(line)
         # else the likelihoods of the choices
         answers = [answer for answer in line.filtered_resps or () if isinstance(answer, str)]
         texts = {key: text for key, text in line.doc.items() if text != question}
         is_own = line.doc_hash and line.doc_hash not in shared
-        scores = []
-        for name, value in line.values.items():
-            score = Score(
-                f"{name},{line.filter}",
-                value,
-                directions.get(name),
-            )
-            scores.append(score)
-        return score_rows(
+        scores = [
+            Score(f"{name},{line.filter}", value, directions.get(name))
+            for name, value in line.values.items()
+        ]
+        rows = score_rows(
             str(line.doc_hash if is_own else line.doc_id),
             scores,
             {"output": answers, "target": line.target, **texts},
             condition=results.model_name,
             text=question,
         )
-
-    return source.rows(lines, scored)
+        yield place, rows
 
 
 def _results(source: Source) -> Results:

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from ..core.files import bytes_hash
 from ..core.records import short
-from .source import Records, Row, Rows, Score, Source, at, score_rows
+from .source import Records, Row, Score, Source, at, score_rows
 
 # the failureReason of a call that gave nothing to judge
 ERROR = 2
@@ -82,16 +82,11 @@ def read(source: Source) -> Records:
     conditions = _conditions(outcome.column for _, outcome in outcomes)
     tests = {(outcome.column, outcome.test) for _, outcome in outcomes}
     repeats: Counter[Any] = Counter()
-
-    def scored(
-        _: int,
-        outcome: Outcome,
-    ) -> Rows:
+    for place, outcome in outcomes:
         test = outcome.column, outcome.test
         repeats[test] += 1
         error = (outcome.error or "error") if outcome.failureReason == ERROR else None
-        values = [("success", outcome.success), ("score", outcome.score)]
-        values += outcome.namedScores.items()
+        values = {"success": outcome.success, "score": outcome.score, **outcome.namedScores}
         variables = outcome.vars
         text = json.dumps(variables, ensure_ascii=False) if variables else None
         if len(variables) == 1:
@@ -104,24 +99,15 @@ def read(source: Source) -> Records:
             **variables,
             **(at(outcome.testCase, "metadata", kind=dict) or {}),
         }
-        return score_rows(
+        rows = score_rows(
             outcome.test,
-            [
-                Score(
-                    metric,
-                    value,
-                    True,
-                    error,
-                )
-                for metric, value in values
-            ],
+            [Score(name, value, True, error) for name, value in values.items()],
             described,
             condition=conditions[outcome.column],
             trial=str(repeats[test]) if len(outcomes) > len(tests) else None,
             text=text,
         )
-
-    return source.rows(outcomes, scored)
+        yield place, rows
 
 
 def _conditions(columns: Iterable[Column]) -> dict[Column, str]:

@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from ..core.files import ending, plain_number
 from ..core.tables import TABLES, read_table, written_list
-from .source import Records, Row, Rows, Score, Source, score_rows
+from .source import Records, Row, Score, Source, score_rows
 
 # columns of ragas before 0.2 -> their names since
 OLD_NAMES = {
@@ -94,26 +94,15 @@ def read(
 
     if not metrics:
         raise source.fatal("no-metric", f"no column holds a number; {HINT}")
-
-    def scored(
-        count: int,
-        line: Line,
-    ) -> Rows:
+    for number, (place, line) in enumerate(lines, 1):
         texts = {name: value for name, value in line.columns.items() if name not in metrics}
         scores = []
         for name, is_higher in metrics.items():
             value = line.columns.get(name)
             scores.append(Score(name, None if value == "" else value, is_higher))
-        text = line.user_input if isinstance(line.user_input, str) else None
         further = {"output": line.response, "target": line.reference, **texts}
-        return score_rows(
-            str(count),
-            scores,
-            further,
-            text=text,
-        )
-
-    return source.rows(lines, scored)
+        asked = line.user_input if isinstance(line.user_input, str) else None
+        yield place, score_rows(str(number), scores, further, text=asked)
 
 
 def _value(

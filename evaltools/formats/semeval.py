@@ -73,36 +73,31 @@ def _read(
     for element in top:
         is_whole = element.find("Opinions") is not None
         records += [element] if is_whole else element.iter("sentence")
-    names = [r.get("id") or r.get("rid") or str(n) for n, r in enumerate(records, 1)]
+    for number, record in enumerate(records, 1):
+        if record.get("OutOfScope", "").upper() != "TRUE":
+            name = record.get("id") or record.get("rid") or str(number)
+            yield f"{record.tag.lower()} {name}", _sample(name, record, tag)
 
-    def sample(
-        number: int,
-        record: Element,
-    ) -> Rows:
-        if record.get("OutOfScope", "").upper() == "TRUE":
-            return
-        texts = [element.text or "" for element in record.iter("text")]
-        if not texts:
-            raise Unfit("text", "expected an element with the text of the sentence")
-        tuples = [_tuple(element) for element in record.iter(tag)]
-        yield {"id": names[number - 1], "text": " ".join(texts), "tuples": tuples}
 
-    places = [f"{record.tag.lower()} {name}" for name, record in zip(names, records)]
-    return source.rows(zip(places, records), sample)
+def _sample(
+    name: str,
+    record: Element,
+    tag: str,
+) -> Rows:
+    texts = [element.text or "" for element in record.iter("text")]
+    if not texts:
+        raise Unfit("text", "expected an element with the text of the sentence")
+    tuples = [_tuple(element) for element in record.iter(tag)]
+    yield {"id": name, "text": " ".join(texts), "tuples": tuples}
 
 
 def _tuple(element: Element) -> dict[str, Any]:
     found = Opinion.model_validate(element.attrib)
-    polarity = "mixed" if found.polarity == "conflict" else found.polarity
+    about = found.category, "mixed" if found.polarity == "conflict" else found.polarity
     if found.term == "NULL":
         if not found.category:
             raise Unfit(element.tag, "expected a term, target or category")
-        return opinion(found.category, "", polarity)
+        return opinion(*about)
     if found.start is None or found.end is None:
         raise Unfit(element.tag, "expected whole numbers from and to")
-    return opinion(
-        found.category,
-        found.term,
-        polarity,
-        (found.start, found.end),
-    )
+    return opinion(*about, found.term, (found.start, found.end))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ..core.json_files import read_json
-from ..core.records import File, fitted, misfit, not_utf8, short
+from ..core.records import File, T, fitted, misfit, short
 from ..core.tables import COLUMNS
 
 # columns of a long table or of its units that have a meaning: no further column has such a name
@@ -20,12 +20,11 @@ TAKEN = {*COLUMNS, "item", "line", "error"}
 # of a record in its file: its line, or its path in the file
 Place = int | str
 
-# (place, record) of the records of a file, or (place, row) of what is made of them: a row of a long table
-# (`score_rows`), or the id, text and tuples of a sample
-Records = Iterator[tuple[Place, Any]]
+# what a record becomes: rows of a long table (`score_rows`), or the id, text and tuples of a sample
+Rows = Iterable[dict[str, Any]]
 
-# what a record becomes
-Rows = Iterator[dict[str, Any]]
+# (place, rows) of the records of a file; what is Unfit in one is raised while its rows are made, in `Source.rows`
+Records = Iterator[tuple[Place, Rows]]
 
 # takes a `Source` and the options of the format by name
 Reader = Callable[..., Records]
@@ -95,13 +94,13 @@ def score_rows(
 
 def opinion(
     ref: str,
-    term: str,
     polarity: str,
+    term: str = "",
     span: tuple[int, int] | None = None,
 ) -> dict[str, Any]:
     """A tuple of Conflict Review. `term` is "" where it is implicit, `span` is (start, end) in characters.
 
-    >>> opinion("FOOD#QUALITY", "", "negative")
+    >>> opinion("FOOD#QUALITY", "negative")
     {'aspect_ref': 'FOOD#QUALITY', 'aspect_term': '', 'polarity': 'negative'}
     """
     row: dict[str, Any] = {"aspect_ref": ref, "aspect_term": term, "polarity": polarity}
@@ -176,38 +175,15 @@ class Source(File):
 
     task = ""
 
-    def rows(
-        self,
-        records: Iterable[tuple[Place, Any]],
-        rows_of: Callable[[int, Any], Rows],
-    ) -> Records:
-        """(place, row) of all rows that `rows_of(1-based number of the record, record)` gives.
-
-        A record that is Unfit, or fits no model, is reported and gives none.
-        """
-        for n, (place, record) in enumerate(records, 1):
+    def rows(self, records: Records) -> Iterator[tuple[Place, dict[str, Any]]]:
+        """(place, row) of all rows. A record that is Unfit, or fits no model, is reported and gives none."""
+        for place, rows in records:
             try:
-                rows = list(rows_of(n, record))
+                yield from [(place, row) for row in rows]
             except Unfit as unfit:
                 self.error("bad-field", str(unfit), **where(place, unfit.field))
-                continue
             except ValidationError as error:
                 misfit(error, self.error, **where(place))
-                continue
-            for row in rows:
-                yield place, row
-
-    def lines(self) -> Records:
-        """(line number, text) of the lines of a UTF-8 file that are not blank."""
-        with self.path.open("rb") as file:
-            for line, raw in enumerate(file, 1):
-                try:
-                    text = raw.decode("utf-8-sig").strip("\r\n")
-                except UnicodeDecodeError as error:
-                    self.error("not-utf8", not_utf8(raw, error, "line"), line=line)
-                    text = "\0"  # a sample all the same: those after it keep their numbers
-                if text.strip():
-                    yield line, text
 
     @cached_property
     def document(self) -> Any:
@@ -216,9 +192,9 @@ class Source(File):
 
     def records(
         self,
-        model: type[Any],
+        model: type[T],
         key: str,
-    ) -> Records:
+    ) -> Iterator[tuple[str, T]]:
         """(place, record) of the list under a dotted key of the document. InputError where there is none."""
         items = at(self.document, *key.split("."), kind=list)
         if items is None:
@@ -231,9 +207,9 @@ class Source(File):
     def fitting(
         self,
         items: Iterable[Any],
-        model: type[Any],
+        model: type[T],
         key: str,
-    ) -> Records:
+    ) -> Iterator[tuple[str, T]]:
         """(place, record) of the items that fit a model; what does not fit is reported."""
         for index, item in enumerate(items):
             place = f"{key}.{index}"

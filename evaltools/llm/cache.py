@@ -17,7 +17,6 @@ from typing import Any
 from uuid import uuid4
 
 from pydantic import BaseModel
-from pydantic_core import from_json
 
 from ..core.errors import WorkFailed
 from ..core.files import bytes_hash, dumps
@@ -30,15 +29,19 @@ def request_hash(
     base_url: str | None,
     body: Mapping[str, Any],
 ) -> str:
-    """sha256 (hex) of what is asked and of whom: the address in force and the whole body.
+    """sha256 (hex) of what is asked and of whom: the address in force and the whole body."""
+    return bytes_hash(dumps([address_in_force(base_url), body]).encode())
 
-    The order of the keys of the body does not matter.
 
-    >>> request_hash(None, {"a": 1, "b": 2}) == request_hash(None, {"b": 2, "a": 1})
-    True
-    """
-    request = {"base_url": address_in_force(base_url), **body}
-    return bytes_hash(dumps(dict(sorted(request.items()))).encode())
+class Entry(BaseModel):
+    """What is stored of a request: its reply, and what its call took."""
+
+    reply: Any
+    call: Call
+
+    def __str__(self) -> str:
+        """Its line; the cost is left out, as prices change."""
+        return self.model_dump_json(exclude={"call": {"cost"}}) + "\n"
 
 
 @dataclass
@@ -49,13 +52,13 @@ class ReplyCache:
 
     def __post_init__(self) -> None:
         self.journal = self.folder / JOURNALS.replace("*", uuid4().hex)
-        self._waiting: list[dict[str, Any]] = []
+        self._waiting: list[Entry] = []
         self._disk = asyncio.Lock()
         for left in self.folder.glob(JOURNALS):  # of runs that were killed
             with suppress(FileNotFoundError):  # of one that has ended just now
                 for line in left.read_bytes().splitlines():
                     with suppress(ValueError):  # a line that a power cut ended
-                        self._write_entry(from_json(line))
+                        self._write_entry(Entry.model_validate_json(line))
                 self._remove(left)
 
     def file(self, key: str) -> Path:
@@ -68,10 +71,9 @@ class ReplyCache:
         model: type[Reply],
     ) -> tuple[Reply, Call] | None:
         """The stored reply and what its call took; None where there is none, or none that can be used."""
-        with suppress(OSError, ValueError, LookupError, TypeError):
-            entry = from_json(self.file(key).read_bytes())
-            reply = model.model_validate_json(dumps(entry["reply"]))
-            return reply, Call.model_validate({**entry["call"], "request": key})
+        with suppress(OSError, ValueError):
+            entry = Entry.model_validate_json(self.file(key).read_bytes())
+            return model.model_validate_json(dumps(entry.reply)), entry.call
         return None
 
     async def store(
@@ -79,15 +81,11 @@ class ReplyCache:
         reply: BaseModel,
         call: Call,
     ) -> None:
-        """Put a reply on disk, with all that came while the disk was busy; its cost is left out, as prices change.
+        """Put a reply on disk, with all that came while the disk was busy.
 
         WorkFailed where the folder cannot be written: paying twice is worse than stopping.
         """
-        entry = {
-            "key": call.request,
-            "reply": reply.model_dump(mode="json"),
-            "call": call.model_dump(mode="json", exclude={"request", "cost"}),
-        }
+        entry = Entry(reply=reply, call=call)
         self._waiting.append(entry)
         async with self._disk:
             if entry in self._waiting:  # else it was stored together with an earlier one
@@ -95,11 +93,11 @@ class ReplyCache:
                 await asyncio.to_thread(self._write, batch)
                 del self._waiting[: len(batch)]
 
-    def _write(self, batch: list[dict[str, Any]]) -> None:
+    def _write(self, batch: list[Entry]) -> None:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with self.journal.open("a", encoding="utf-8") as file:
-                file.writelines(dumps(entry) + "\n" for entry in batch)
+                file.writelines(map(str, batch))
                 file.flush()
                 os.fsync(file.fileno())
             for entry in batch:
@@ -108,11 +106,11 @@ class ReplyCache:
             message = f"cannot write the reply cache {self.folder}: {error.strerror}"
             raise WorkFailed(message) from error
 
-    def _write_entry(self, entry: Mapping[str, Any]) -> None:
-        file = self.file(entry["key"])
+    def _write_entry(self, entry: Entry) -> None:
+        file = self.file(entry.call.request)
         file.parent.mkdir(exist_ok=True)
         part = file.with_suffix(f".{os.getpid()}.part")
-        part.write_text(dumps(entry) + "\n", encoding="utf-8")
+        part.write_text(str(entry), encoding="utf-8")
         part.replace(file)
 
     def _remove(self, journal: Path) -> None:

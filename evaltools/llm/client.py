@@ -32,7 +32,6 @@ from tenacity import (
 from ..core.errors import Problems, UsageError
 from .cache import ReplyCache, request_hash
 from .messages import (
-    FORMS,
     PATIENCE,
     REFUSED,
     Call,
@@ -269,7 +268,7 @@ class Client:
         elif not (self._form_works and server_errors):
             self._form, self._form_works = form, True
             left_out = ", ".join(sorted(form.left_out)) or "none"
-            message = f"the server is asked in the form {FORMS[form.level]}, "
+            message = f"the server is asked in the form {form.kind}, "
             message += f"with these parameters left out: {left_out}"
             self.problems.warn("model-options", message)
         if call.finish_reason not in ("", "stop"):

@@ -69,9 +69,8 @@ def address_in_force(base_url: str | None) -> str | None:
         raise UsageError(f"{BASE_URL_VARIABLE}: {error}") from None
 
 
-# forms of a request, each plainer than the one before
-FORMS = ("json_schema", "json_object", "text")
-JSON_SCHEMA, JSON_OBJECT, TEXT = range(len(FORMS))
+# how a reply is asked for, each plainer than the one before
+JSON_SCHEMA, JSON_OBJECT, TEXT = KINDS = ("json_schema", "json_object", "text")
 
 OPTIONAL = {"temperature", "seed", "max_tokens"}
 """Parameters that a server may refuse by name; of the last another one takes the place."""
@@ -116,20 +115,16 @@ def strict_schema(model: type[BaseModel]) -> dict[str, Any]:
 
     The value is shared: do not change it.
     """
-    return _strict(model.model_json_schema())
+    return json.loads(json.dumps(model.model_json_schema()), object_hook=_strict)
 
 
-def _strict(node: Any) -> Any:
-    if isinstance(node, list):
-        return [_strict(item) for item in node]
-    if not isinstance(node, dict):
-        return node
-    strict: dict[str, Any] = {}
-    for keyword, value in node.items():
-        # a field may be called "title", too: then the value is a schema
-        if keyword in ANNOTATIONS and isinstance(value, str | int | float):
-            continue
-        strict[keyword] = _strict(value)
+def _strict(node: dict[str, Any]) -> dict[str, Any]:
+    # a field may be called "title", too: then the value is a schema
+    strict = {
+        name: value
+        for name, value in node.items()
+        if name not in ANNOTATIONS or isinstance(value, dict)
+    }
     if "properties" in strict:
         strict["required"] = list(strict["properties"])
         strict["additionalProperties"] = False
@@ -138,16 +133,16 @@ def _strict(node: Any) -> Any:
 
 @dataclass(frozen=True)
 class Form:
-    """How a server is asked: `level` is a number of FORMS, `left_out` are parameters it refuses."""
+    """How a server is asked: `kind` is one of KINDS, `left_out` are parameters it refuses."""
 
-    level: int = JSON_SCHEMA
+    kind: str = JSON_SCHEMA
     left_out: frozenset[str] = frozenset()
 
     def next(self, refused: str = "") -> Form:
         """The form without a parameter that was refused, else the next plainer one; the last has none after it."""
         if refused in OPTIONAL and refused not in self.left_out:
-            return Form(self.level, self.left_out | {refused})
-        return Form(min(self.level + 1, TEXT), self.left_out)
+            return Form(self.kind, self.left_out | {refused})
+        return Form(JSON_OBJECT if self.kind == JSON_SCHEMA else TEXT, self.left_out)
 
     def body(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """A request of `chat` in this form.
@@ -162,10 +157,10 @@ class Form:
             value = body.pop(name)
             if name == "max_tokens":
                 body["max_completion_tokens"] = value
-        if self.level == JSON_OBJECT:
-            body["response_format"] = {"type": "json_object"}
-        elif self.level == TEXT:
-            body.pop("response_format", None)
+        if self.kind == JSON_OBJECT:
+            body["response_format"] = {"type": JSON_OBJECT}
+        elif self.kind == TEXT:
+            del body["response_format"]
         return body
 
 

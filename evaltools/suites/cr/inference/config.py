@@ -219,7 +219,7 @@ def read_texts(
     if data.format in SENTIMENT:
         samples = (
             (place, Text(id=sample["id"], text=sample["text"], gold_tuples=sample["tuples"]))
-            for place, sample in SENTIMENT[data.format](source)
+            for place, sample in source.rows(SENTIMENT[data.format](source))
         )
     texts: dict[str, Text] = {}
     for place, text in samples:
