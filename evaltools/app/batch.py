@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import time
 from typing import Any, NamedTuple
 
 from pydantic_core import to_jsonable_python
 
 from ..core import plugins
-from ..core.errors import BAD_INPUT, InputError, Problems, UsageError, bar, echo, tell
+from ..core.errors import InputError, Problems, UsageError, bar, echo, tell
 from ..core.files import (
     RUN_NAME,
     condition_of,
@@ -23,7 +22,7 @@ from ..core.files import (
     safe_name,
 )
 from ..core.language import language, say, speak, speaking
-from ..core.manifest import NAME, require_out
+from ..core.manifest import require_out
 from ..core.results import result_hash, run_folders
 from ..core.scoring import locate, make_options, run_names
 from ..core.suite import Suite
@@ -38,9 +37,6 @@ from ..report.study_sentences import whole_sentence
 from .options import suite_languages
 from .show import show_run, show_study
 
-# behind the folder of a result that was not made again
-KEPT = " (already current: kept)"
-
 # options of the command line that `evaluate` does not take
 OF_COMMAND = ("jobs", "scheduler", "name", "paper", "quiet", "verbose")
 
@@ -49,7 +45,7 @@ OF_COMMAND = ("jobs", "scheduler", "name", "paper", "quiet", "verbose")
 class Batch:
     """The suite and the options of a command, the reports to be made, and what became of its runs and reports.
 
-    `lost`: the name of a run or report -> the exit status that says why it could not be made. `started`: when.
+    `lost`: the name of a run or report -> the exit status that says why it could not be made.
     """
 
     suite: Suite
@@ -57,7 +53,6 @@ class Batch:
     reports: dict[str, ReportJob] = field(default_factory=dict)
     done: set[str] = field(default_factory=set)
     lost: dict[str, int] = field(default_factory=dict)
-    started: float = field(default_factory=time)
 
     @property
     def suite_name(self) -> str:
@@ -125,16 +120,12 @@ def report(batch: Batch, paths: Sequence[str]) -> None:
     else:
         _show(batch, runs)
         for one in runs:
-            inputs: dict[str, Any] = {"run": one.path, "scored": str(one.folder)}
-            if suite.together:
-                inputs = {"runs": [one.path], "scored": [str(one.folder)]}
             paper = one.folder if batch.options.get("paper") else None
             _plan_report(
                 batch,
                 suite.notebook,
-                name or one.name,
+                one.name,
                 [one],
-                inputs,
                 paper,
             )
 
@@ -203,12 +194,8 @@ def run_all(
     workers: Workers,
     label: str = "",
 ) -> None:
-    """Make these calls, by their names; one failure, which is printed, does not stop the others.
-
-    What is wrong with the input of several runs is printed once, with their names at the end.
-    """
+    """Make these calls, by their names; one failure, which is printed, does not stop the others."""
     names = list(tasks)
-    same: dict[str, list[str]] = {}
     with (
         bar(len(tasks), label, batch.options["quiet"]) as step,
         closing(workers.ended(call, list(tasks.values()))) as futures,
@@ -217,17 +204,9 @@ def run_all(
             name, error = names[index], future.exception()
             if isinstance(error, UsageError) and len(tasks) == 1:
                 raise error
-            if isinstance(error, InputError) and str(error) in same:
-                same[str(error)].append(name)
-                batch.lost[name] = BAD_INPUT
-            elif error is not None:
-                same[str(error)] = []
+            if error is not None:
                 batch.lost[name] = tell(error, name)
             step(name)
-    for text, others in same.items():
-        if others:
-            more = f"{len(others):,} more: {first_names(others)}"
-            echo(f"{text.splitlines()[0]} (the same with {more})", err=True)
 
 
 # --- finding and scoring runs
@@ -344,8 +323,7 @@ def _show(batch: Batch, runs: Sequence[Input]) -> None:
             for one in runs:
                 echo(f"\n{one.name}")
                 show_run(load(one.folder), batch.options["verbose"])
-                is_kept = (one.folder / NAME).stat().st_mtime < batch.started
-                echo(f"-> {one.folder}{KEPT if is_kept else ''}")
+                echo(f"-> {one.folder}")
 
 
 # --- reports
@@ -360,10 +338,9 @@ def _report_study(
     """Write the files of the study of runs that are scored, and plan its report; neither where a run is lost."""
     if batch.lost:
         return
-    folders = [str(one.folder) for one in runs]
     options = batch.options
     result = study(
-        folders,
+        [one.folder for one in runs],
         name=options["name"],
         out=options["out"],
         **declared,
@@ -373,20 +350,15 @@ def _report_study(
         echo(f"\n{result.name}")
         with speaking("en"):
             show_study(result, options["verbose"])
-    inputs = {
-        "runs": list(dict.fromkeys(one.path for one in runs)),
-        "scored": folders,
-        "baseline": result.baseline,
-        "primary": result.declared,
-        "margin": dict(result.margin),
-    }
     _plan_report(
         batch,
         notebook,
         result.name,
         runs,
-        inputs,
         result,
+        baseline=result.baseline,
+        primary=result.declared,
+        margin=dict(result.margin),
     )
 
 
@@ -395,21 +367,30 @@ def _plan_report(
     notebook: str | Path | None,
     title: str,
     runs: Sequence[Input],
-    inputs: Mapping[str, Any],
     paper: Study | Path | None,
+    **declared: Any,
 ) -> None:
-    """Plan the report of runs that are scored; `inputs`: the parameters of the notebook that name them."""
+    """Plan the report of runs that are scored; `declared`: parameters of a notebook of several runs."""
     notebook = notebook or ("seeds.ipynb" if isinstance(paper, Study) else "run.ipynb")
-    of_suite = {n: value for n, value in batch.suite_options.items() if n not in inputs}
-    own = {"suite": batch.suite_name, "options": of_suite, "lang": language()}
-    values = {**batch.options, **own, **inputs}
-    parameters = {name: values[name] for name in parameters_of(notebook) if name in values}
+    names = parameters_of(notebook)
+    folders = [str(one.folder) for one in runs]
+    values = {
+        **batch.options,
+        "suite": batch.suite_name,
+        "options": batch.suite_options,
+        "lang": language(),
+        "run": runs[0].path,
+        "runs": list(dict.fromkeys(one.path for one in runs)),
+        "scored": folders if "runs" in names else folders[0],
+        **declared,
+    }
+    parameters = {name: values[name] for name in names if name in values}
     batch.reports[title] = ReportJob(
         name=safe_name(title),
         notebook=notebook,
         title=whole_sentence(say(batch.suite.title), title),
         folder=batch.options["out"] / "reports" / title,
         parameters=to_jsonable_python(parameters),
-        results={str(one.folder): result_hash(one.folder) for one in runs},
+        results={folder: result_hash(Path(folder)) for folder in folders},
         paper=paper,
     )

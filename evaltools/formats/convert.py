@@ -125,7 +125,11 @@ def _rows(
                 yield row
     problems.raise_if_failed()
     if not seen:
-        raise problems.fatal("no-rows", "nothing in it can be used", file=files[0])
+        raise problems.fatal(
+            "no-rows",
+            "nothing in it can be used",
+            file=files[0],
+        )
 
 
 def _gold_rows(
@@ -135,7 +139,11 @@ def _gold_rows(
 ) -> Rows:
     if not any(sample["tuples"] for sample in samples):
         text = "no sample has a tuple: this is no gold (predictions: --as predictions)"
-        raise problems.fatal("no-gold", text, file=file)
+        raise problems.fatal(
+            "no-gold",
+            text,
+            file=file,
+        )
     for sample in samples:
         yield {
             "uid": sample["id"],
@@ -170,7 +178,11 @@ def _score_rows(
     for metric, n in no_numbers.items():
         problems.warn("no-number", f"{metric}: {n} values are no numbers: not measured")
     if not known:
-        raise problems.fatal("no-rows", "no metric holds a number", file=file)
+        raise problems.fatal(
+            "no-rows",
+            "no metric holds a number",
+            file=file,
+        )
     directions: dict[str, bool | None] = {}
     for metric, said in known.items():
         directions[metric] = True in said if len(said - {None}) == 1 else None

@@ -17,12 +17,15 @@ from pydantic_core import from_json
 from ..core.errors import InputError
 from ..core.files import plain_number
 from ..core.records import fitted, short
-from .source import Records, Row, Score, Source, Unfit, at, score_rows
+from .source import Records, Row, Score, Source, at, score_rows
 
 if sys.version_info >= (3, 14):
     import zipfile
 else:
     from backports.zstd import zipfile  # that of Python 3.14, which reads zstandard
+
+# the name of the member with a sample
+SAMPLE = re.compile(r"samples/.+\.json")
 
 # a member that unpacks to more is not read
 MEMBER_BYTES = 1 << 30
@@ -107,12 +110,16 @@ def read(source: Source) -> Records:
     """
     if source.path.suffix.lower() == ".eval":
         contents = _unzipped(source)
-        head = next(contents)
+        head = next(contents, None)
         samples = source.fitting(contents, LogSample, "samples")
     else:
         samples = source.records(LogSample, "samples")
         head = source.document
-    header = fitted(Header, head, source.error)
+    header = fitted(
+        Header,
+        head,
+        source.error,
+    )
     if header is None:
         raise InputError(source.problems)
     if header.status != "success":
@@ -131,27 +138,16 @@ def _unzipped(source: Source) -> Iterator[Any]:
             if max((member.file_size for member in log.infolist()), default=0) > MEMBER_BYTES:
                 message = f"unpacks to more than {MEMBER_BYTES >> 20} MB: it is not read"
                 raise source.fatal("file-too-large", message)
-            yield _member(log, "header.json")
-            for name in log.namelist():
-                if name.startswith("samples/") and name.endswith(".json"):
-                    try:
-                        yield _member(log, name)
-                    except Unfit as unfit:
-                        source.error("bad-member", str(unfit))
-    except (zipfile.BadZipFile, Unfit) as error:
+            for name in ["header.json", *filter(SAMPLE.fullmatch, log.namelist())]:
+                try:
+                    content = from_json(log.read(name))
+                except Exception as error:  # noqa: BLE001 - every compression has errors of its own
+                    source.error("bad-member", f"{name} cannot be read: {error}")
+                    continue
+                yield content
+    except zipfile.BadZipFile as error:
         message = f"expected a log of Inspect (is it whole?): {error}"
         raise source.fatal("bad-zip", message) from None
-
-
-def _member(
-    log: zipfile.ZipFile,
-    name: str,
-) -> Any:
-    """The JSON value of a member of the zip."""
-    try:
-        return from_json(log.read(name))
-    except Exception as error:  # noqa: BLE001 - every kind of compression has errors of its own
-        raise Unfit(name, f"{name} cannot be read: {error}") from None
 
 
 def _scored(
@@ -167,7 +163,11 @@ def _scored(
             f"{n_errors} samples have an error and were scored all the same "
             "(score_on_error): their scores count, as in Inspect"
         )
-        source.warn("errors-scored", message, field="samples")
+        source.warn(
+            "errors-scored",
+            message,
+            field="samples",
+        )
     # metric -> not measured
     of_log = {s.metric: Score(s.metric, None) for _, r in samples for s in _scores(r)}
     for place, sample in samples:
@@ -229,7 +229,11 @@ def _reduce(
     if name == "pass_at" and k:
         return 1.0 if n_wrong < k else 1 - comb(n_wrong, k) / comb(len(values), k)
     message = f"epochs are reduced by {short(reducer)}, which is not known here"
-    raise source.fatal("unknown-reducer", message, field="eval.config.epochs_reducer")
+    raise source.fatal(
+        "unknown-reducer",
+        message,
+        field="eval.config.epochs_reducer",
+    )
 
 
 def _scores(sample: LogSample) -> Iterator[Score]:
@@ -243,4 +247,8 @@ def _scores(sample: LogSample) -> Iterator[Score]:
                 is_higher = None if word is None else True
                 with suppress(ValueError):
                     part = plain_number(part) if word is None else word
-            yield Score(f"{scorer}/{key}" if key else scorer, part, is_higher)
+            yield Score(
+                f"{scorer}/{key}" if key else scorer,
+                part,
+                is_higher,
+            )

@@ -95,12 +95,20 @@ def asqp(source: Source) -> Records:
 
     Tuples of category, aspect and polarity; NULL is implicit.
     """
-    return _literals(source, Line[tuple[str, str, Polarity, str]], _named)
+    return _literals(
+        source,
+        Line[tuple[str, str, Polarity, str]],
+        _named,
+    )
 
 
 def tasd(source: Source) -> Records:
     """sentence####[['aspect', 'category', 'polarity'], ...]: ASQP without the opinion."""
-    return _literals(source, Line[tuple[str, str, Polarity]], _named)
+    return _literals(
+        source,
+        Line[tuple[str, str, Polarity]],
+        _named,
+    )
 
 
 def _named(
@@ -110,7 +118,11 @@ def _named(
     polarity: str,
     *words: str,
 ) -> dict[str, Any]:
-    return opinion(ref, polarity, "" if term == "NULL" else term)
+    return opinion(
+        ref,
+        polarity,
+        "" if term == "NULL" else term,
+    )
 
 
 def _literals(
@@ -186,7 +198,11 @@ def _samples(
             try:
                 text = raw.decode("utf-8-sig").strip("\r\n")
             except UnicodeDecodeError as error:
-                source.error("not-utf8", not_utf8(raw, error, "line"), line=line)
+                source.error(
+                    "not-utf8",
+                    not_utf8(raw, error, "line"),
+                    line=line,
+                )
                 number += 1  # a sample all the same: those after it keep their numbers
                 continue
             if text.strip():

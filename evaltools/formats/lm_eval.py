@@ -83,7 +83,11 @@ def read(source: Source) -> Records:
         texts = {key: text for key, text in line.doc.items() if text != question}
         is_own = line.doc_hash and line.doc_hash not in shared
         scores = [
-            Score(f"{name},{line.filter}", value, directions.get(name))
+            Score(
+                f"{name},{line.filter}",
+                value,
+                directions.get(name),
+            )
             for name, value in line.values.items()
         ]
         rows = score_rows(

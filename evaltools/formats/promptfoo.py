@@ -77,7 +77,11 @@ def read(source: Source) -> Records:
         if isinstance(version, int) and version < 3:
             message += ", which an older promptfoo wrote: with a newer one, "
             message += "promptfoo export eval ID -o results.json"
-        raise source.fatal("wrong-version", message, field="results.version")
+        raise source.fatal(
+            "wrong-version",
+            message,
+            field="results.version",
+        )
     outcomes = list(source.records(Outcome, "results.results"))
     conditions = _conditions(outcome.column for _, outcome in outcomes)
     tests = {(outcome.column, outcome.test) for _, outcome in outcomes}
@@ -87,25 +91,31 @@ def read(source: Source) -> Records:
         repeats[test] += 1
         error = (outcome.error or "error") if outcome.failureReason == ERROR else None
         values = {"success": outcome.success, "score": outcome.score, **outcome.namedScores}
-        variables = outcome.vars
-        text = json.dumps(variables, ensure_ascii=False) if variables else None
-        if len(variables) == 1:
-            (only,) = variables.values()
-            text, variables = (only if isinstance(only, str) else text), {}
+        asked = [*outcome.vars.values()]
+        if len(asked) != 1 or not isinstance(asked[0], str):
+            asked = [json.dumps(outcome.vars, ensure_ascii=False)]
         described = {
             "testIdx": outcome.testIdx,
             "output": at(outcome.response, "output"),
             "description": at(outcome.testCase, "description"),
-            **variables,
+            **outcome.vars,
             **(at(outcome.testCase, "metadata", kind=dict) or {}),
         }
         rows = score_rows(
             outcome.test,
-            [Score(name, value, True, error) for name, value in values.items()],
+            [
+                Score(
+                    name,
+                    value,
+                    True,
+                    error,
+                )
+                for name, value in values.items()
+            ],
             described,
             condition=conditions[outcome.column],
             trial=str(repeats[test]) if len(outcomes) > len(tests) else None,
-            text=text,
+            text=asked[0],
         )
         yield place, rows
 

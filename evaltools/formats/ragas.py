@@ -19,26 +19,28 @@ OLD_NAMES = {
     "ground_truths": "reference",
 }
 
-# metrics that are better the higher, and the one that is better the lower, by its documentation
-HIGHER = [
-    "answer_correctness",
-    "answer_relevancy",
-    "answer_similarity",
-    "bleu_score",
-    "context_entity_recall",
-    "context_precision",
-    "context_recall",
-    "exact_match",
-    "factual_correctness",
-    "faithfulness",
-    "non_llm_string_similarity",
-    "rouge_score",
-    "semantic_similarity",
-    "string_present",
-    "topic_adherence",
-]
-LOWER = "noise_sensitivity"
-
+# whether higher is better, by its documentation
+DIRECTIONS: dict[str, bool | None] = {"noise_sensitivity": False}
+DIRECTIONS |= dict.fromkeys(
+    [
+        "answer_correctness",
+        "answer_relevancy",
+        "answer_similarity",
+        "bleu_score",
+        "context_entity_recall",
+        "context_precision",
+        "context_recall",
+        "exact_match",
+        "factual_correctness",
+        "faithfulness",
+        "non_llm_string_similarity",
+        "rouge_score",
+        "semantic_similarity",
+        "string_present",
+        "topic_adherence",
+    ],
+    True,
+)
 
 HINT = "--sep and --decimal name other separators and decimal commas"
 
@@ -90,8 +92,7 @@ def read(
                 value = line.columns[name] = _value(value, decimal)
             if isinstance(value, int | float):
                 kind = name.partition("(")[0]  # factual_correctness(mode=f1)
-                metrics[name] = True if kind in HIGHER else False if kind == LOWER else None
-
+                metrics[name] = DIRECTIONS.get(kind)
     if not metrics:
         raise source.fatal("no-metric", f"no column holds a number; {HINT}")
     for number, (place, line) in enumerate(lines, 1):
@@ -99,10 +100,22 @@ def read(
         scores = []
         for name, is_higher in metrics.items():
             value = line.columns.get(name)
-            scores.append(Score(name, None if value == "" else value, is_higher))
+            scores.append(
+                Score(
+                    name,
+                    None if value == "" else value,
+                    is_higher,
+                )
+            )
         further = {"output": line.response, "target": line.reference, **texts}
         asked = line.user_input if isinstance(line.user_input, str) else None
-        yield place, score_rows(str(number), scores, further, text=asked)
+        rows = score_rows(
+            str(number),
+            scores,
+            further,
+            text=asked,
+        )
+        yield place, rows
 
 
 def _value(

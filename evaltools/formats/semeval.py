@@ -65,7 +65,11 @@ def _read(
         raise source.fatal("xml-entities", message) from None
     except (ParseError, ValueError, LookupError) as error:  # the last two: of encodings
         line, *_ = getattr(error, "position", (None,))
-        raise source.fatal("bad-xml", f"not XML: {error}", line=line) from None
+        raise source.fatal(
+            "bad-xml",
+            f"not XML: {error}",
+            line=line,
+        ) from None
     if top.tag != root:
         message = f"expected XML with the root {root}, got {top.tag!r}"
         raise source.fatal("wrong-format", message)
@@ -76,7 +80,14 @@ def _read(
     for number, record in enumerate(records, 1):
         if record.get("OutOfScope", "").upper() != "TRUE":
             name = record.get("id") or record.get("rid") or str(number)
-            yield f"{record.tag.lower()} {name}", _sample(name, record, tag)
+            yield (
+                f"{record.tag.lower()} {name}",
+                _sample(
+                    name,
+                    record,
+                    tag,
+                ),
+            )
 
 
 def _sample(
@@ -100,4 +111,8 @@ def _tuple(element: Element) -> dict[str, Any]:
         return opinion(*about)
     if found.start is None or found.end is None:
         raise Unfit(element.tag, "expected whole numbers from and to")
-    return opinion(*about, found.term, (found.start, found.end))
+    return opinion(
+        *about,
+        found.term,
+        (found.start, found.end),
+    )

@@ -181,7 +181,11 @@ class Source(File):
             try:
                 yield from [(place, row) for row in rows]
             except Unfit as unfit:
-                self.error("bad-field", str(unfit), **where(place, unfit.field))
+                self.error(
+                    "bad-field",
+                    str(unfit),
+                    **where(place, unfit.field),
+                )
             except ValidationError as error:
                 misfit(error, self.error, **where(place))
 
@@ -201,7 +205,11 @@ class Source(File):
             got = self.document
             keys = short(list(got)[:8] if isinstance(got, dict) else got)
             message = f"expected a list under {key}, got a file with {keys}"
-            raise self.fatal("wrong-format", message, field=key)
+            raise self.fatal(
+                "wrong-format",
+                message,
+                field=key,
+            )
         return self.fitting(items, model, key)
 
     def fitting(

@@ -97,14 +97,21 @@ def gate(
         raise UsageError("--margin is how much worse than a baseline: give --baseline RESULT")
     if junit is not None:
         refuse_input(junit, [path for path in (result, baseline) if path is not None])
-    content = read(result, junit)
+    content = read(result)
     bounds = [(">=", *bound) for bound in minima] + [("<=", *bound) for bound in maxima]
     rows = [_bound(result, content, use, *bound) for bound in bounds]
     if baseline is not None:
         rows += _against_baseline(result, baseline, margin)
     if strict or not rows:
         rows += _verdicts(result, content, strict)
-    rows = [Checked(visible(name), met, visible(reason)) for name, met, reason in rows]
+    rows = [
+        Checked(
+            visible(name),
+            met,
+            visible(reason),
+        )
+        for name, met, reason in rows
+    ]
     if junit is not None:
         write_text(junit, _junit(rows, visible(content.run or str(result))))
     for row in rows:
@@ -113,22 +120,24 @@ def gate(
     raise Exit(GATE_NOT_MET if any(row.met is False for row in rows) else 0)
 
 
-def read(path: Path, junit: Path | None = None) -> MetricsFile:
+def read(path: Path) -> MetricsFile:
     """The content of a metrics.json, or of that in a folder.
 
-    InputError where it is no such thing, or its manifest does not vouch for it; of one with nothing beside it but the
-    `junit` of an earlier call it is said that nothing does.
+    InputError where it is no such thing, or its manifest does not vouch for it; of one with nothing beside it but what
+    a gate wrote (*.xml) it is said that nothing does.
     """
     file = path / METRICS if path.is_dir() else path
     content = read_model(file, MetricsFile)
     problems = Problems()
     manifest = file.parent / NAME
-    alone = {file.name, *OF_DESKTOPS, *([junit.name] if junit else [])}
     if manifest.exists():
         spoilt = spoilt_files(file.parent, read_model(manifest, Manifest))
         for name in spoilt if file.name == METRICS else [file.name]:
             problems.error("spoilt-result", f"{name!r} {SPOILT}", file=manifest)
-    elif beside := sorted({path.name for path in file.parent.glob("[!.]*")} - alone):
+    elif beside := sorted(
+        {path.name for path in file.parent.glob("[!.]*") if path.suffix != ".xml"}
+        - {file.name, *OF_DESKTOPS}
+    ):
         text = f"{NO_MANIFEST}, or move {file.name} away from {first_names(beside)}"
         problems.error("no-manifest", text, file=manifest)
     else:
@@ -163,12 +172,20 @@ def _bound(
     if name in content.blocked:
         checks = content.checks or ()
         why = [c.message for c in checks if name in c.blocks or c.code == row.blocked]
-        return Checked(name, False, ": ".join([BLOCKED, *why[:1]]))
+        return Checked(
+            name,
+            False,
+            ": ".join([BLOCKED, *why[:1]]),
+        )
     end = WORST[sign] if use == "worst" else use
     number = getattr(row, end)
-    if number is None:
-        return Checked(name, False, f"{end} not measured {sign} {limit:g}")
-    return Checked(name, SIGNS[sign](number, limit), f"{end} {number:.6g} {sign} {limit:g}")
+    met = number is not None and SIGNS[sign](number, limit)
+    shown = "not measured" if number is None else f"{number:.6g}"
+    return Checked(
+        name,
+        met,
+        f"{end} {shown} {sign} {limit:g}",
+    )
 
 
 def _verdicts(
@@ -213,10 +230,16 @@ def _against_baseline(
         {name for run in of_seed.values() for name in run.blocked}
         for of_seed in study.conditions.values()
     )
-    usual = study.suite.headline(study.results[0].options, frozenset())
-    names = list(dict.fromkeys([*usual, *study.headline, *margins]))
+    names = list(dict.fromkeys([*study.usual, *margins]))
     lost = [name for name in names if name in now - before]
-    rows = [Checked(name, False, BLOCKED) for name in lost]
+    rows = [
+        Checked(
+            name,
+            False,
+            BLOCKED,
+        )
+        for name in lost
+    ]
     for name in margins.keys() - lost:
         study.directed(name)  # says so where no difference is harm
     measured = [name for name in names if name not in study.blocked]
@@ -238,21 +261,33 @@ def _difference(row: Row, margin: float | None) -> Checked:
     pass; what is missing on one side only for a reason does not either.
     """
     name, title = row["metric"], f"({metric_title(row['metric'], row['title'])})"
-    n_missing, verdict = row["missing_candidate"], f"{verdict_text(row)} {title}"
-    if row["verdict"] == "not measured" and (n_missing or row["not_random"]):
-        lacking = (
+    n_missing, verdict = row["missing_candidate"], verdict_text(row)
+    is_lost = row["verdict"] == "not measured"
+    if is_lost or row["n_units"] < MIN_UNITS:
+        fails = margin is not None or (is_lost and (n_missing or row["not_random"]))
+        missing = (
             f"{n_missing:g} values are missing here, {row['missing_baseline']:g} in the baseline"
         )
-        return Checked(name, False, f"not measured: {lacking} {title}")
-    if row["verdict"] == "not measured" or row["n_units"] < MIN_UNITS:
-        return Checked(name, None if margin is None else False, verdict)
+        return Checked(
+            name,
+            False if fails else None,
+            f"{verdict}: {missing} {title}",
+        )
     change = f"{row['value_candidate']:.3f} against {row['value_baseline']:.3f}, difference {row['delta']:+.3f}"
     if margin is None:
-        return Checked(name, row["verdict"] != "worse", f"{change}: {verdict}")
+        return Checked(
+            name,
+            row["verdict"] != "worse",
+            f"{change}: {verdict} {title}",
+        )
     sign, limit = ("<=", margin) if row["better"] == "lower" else (">=", 0 - margin)
     end = WORST[sign]
     is_met = bool(SIGNS[sign](row[end], limit))  # never of an interval that is not there, nan
-    return Checked(name, is_met, f"{change}: {end} {row[end]:+.4f} {sign} {limit:+g} {title}")
+    return Checked(
+        name,
+        is_met,
+        f"{change}: {end} {row[end]:+.4f} {sign} {limit:+g} {title}",
+    )
 
 
 def _junit(rows: Sequence[Checked], result: str) -> str:

@@ -83,13 +83,14 @@ def rerun(
         for before, after in zip(member.inputs, run.manifest.inputs):
             if before.sha256 != after.sha256:
                 differences.append(f"input {before.path} of {member.run} has another content")
-    policy = runs[0].manifest.policy
-    for name in ("metrics", "code"):
-        if recorded.policy.get(name) != policy.get(name):
-            differences.append(f"{name} of {recorded.run}: the file has another content")
     for name in {**then, **now}:
-        if not _is_same(then.get(name), now.get(name)):
-            differences.append(f"{name}: {now.get(name)}, was {then.get(name)}")
+        was, found = then.get(name), now.get(name)
+        if isinstance(was, float) and isinstance(found, float):
+            is_same = math.isclose(was, found, rel_tol=ROUNDING)
+        else:
+            is_same = was == found
+        if not is_same:
+            differences.append(f"{name}: {found}, was {was}")
     for line in differences:
         echo(line)
     echo(f"{len(then)} numbers compared, {len(differences) or 'none'} differ")
@@ -126,8 +127,8 @@ def _make_again(
         if not found:
             text = f"{entry.role} of {member.run} (sha256 {entry.sha256}) is not there"
             raise Problems().fatal("missing-input", text, file=entry.path)
-        same = [path for path in found if sha256(path) == entry.sha256]
-        files[entry.path] = str((same or found)[0])
+        found.sort(key=lambda path: sha256(path) != entry.sha256)
+        files[entry.path] = str(found[0])
     free: dict[str, Any] = {}
     for name in suite.options.free():
         if name in options:
@@ -151,10 +152,3 @@ def _numbers(folder: Path) -> dict[str, Any]:
     """Every number of a metrics.json by its name. InputError where they cannot be read."""
     rows = read_model(folder / METRICS, MetricsFile).metrics
     return {f"{row.name} {field}": getattr(row, field) for row in rows for field in NUMBERS}
-
-
-def _is_same(before: Any, after: Any) -> bool:
-    """Whether two values are the same; null is a value like any other."""
-    if isinstance(before, int | float) and isinstance(after, int | float):
-        return math.isclose(before, after, rel_tol=ROUNDING)
-    return bool(before == after)
