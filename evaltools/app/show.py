@@ -22,7 +22,8 @@ MOST_CHECKS = 3
 
 def show_run(run: Run, verbose: bool) -> None:
     """Print the finding of a run, its headline, and what a reader must know before believing it."""
-    paragraph(study_sentences.whole_sentence(*study_sentences.run_finding(run)))
+    for sentence in study_sentences.outcomes(run):
+        paragraph(sentence)
     _show_table(run, verbose, verdicts=run.verdicts)
     if run.suite.further:
         file = run.manifest.options["metrics"]

@@ -11,7 +11,7 @@ from ..core.errors import OnError, Problems, UsageError
 from ..core.estimates import Method, Resampling
 from ..core.files import resolve
 from ..core.manifest import require_out, require_replaceable, whole_folder
-from ..core.memory import as_files, is_path
+from ..core.memory import as_files
 from ..core.plugins import get_suite, with_metrics
 from ..core.records import settings_of
 from ..core.results import (
@@ -79,9 +79,7 @@ def evaluate(
     """
     suite = get_suite(suite)
     if metrics is not None:
-        if not is_path(metrics):
-            raise UsageError(f"metrics: expected a Python file, got {metrics!r}")
-        suite = with_metrics(suite, Path(metrics))
+        suite = with_metrics(suite, Path(str(metrics)))
     settings = {
         "n_resamples": n_resamples,
         "confidence": confidence,
@@ -90,10 +88,7 @@ def evaluate(
     }
     defaults = dict(resampling or {})
     resampling = settings_of(Resampling, "settings of the intervals", defaults, settings)
-    if out is not None:
-        out = resolve(out)
-        require_out(out)
-    recorded = {"on_error": on_error, "name": name, **({"query": query} if query else {})}
+    recorded = {"on_error": on_error, "name": name, "query": query}
     with as_files(run, options) as (path, values):
         problems = Problems(on_error)
         source = locate(suite, path, name, make_options(suite, values), problems)
@@ -101,6 +96,8 @@ def evaluate(
         folder: Path | None = None
         writing: AbstractContextManager[Path | None] = nullcontext()
         if out is not None:
+            out = resolve(out)
+            require_out(out)
             folder = out / "results" / source.name
             carried = require_target(folder, suite, source, fresh)
             if not fresh and is_current(folder, suite, source, manifest):
@@ -122,7 +119,8 @@ def _write(run: Run, folder: Path) -> Run:
     run.data.to_parquet(folder / UNITS, index=False)
     if run.suite.artifacts is not None:
         run.suite.artifacts(run, folder)
-    manifest = run.manifest.model_copy(update={"n_units": run.n_units})
+    leads = {"headline": list(run.headline), "leading": run.primary, "n_units": run.n_units}
+    manifest = run.manifest.model_copy(update=leads)
     manifest = write_result(folder, manifest, run.signature, run.frame, run.checks, run.verdicts)
     return replace(run, manifest=manifest)
 

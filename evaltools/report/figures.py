@@ -26,6 +26,7 @@ from ..core.errors import UsageError
 from ..core.files import asset_dir
 from ..core.language import say
 from ..core.metric import Difference
+from ..stats.effects import unit_changes
 from ..stats.influence import formulas_of
 from .page import ANSWERED, families, webfont_css
 from .text import ENDS, titled, visible, width_of
@@ -271,7 +272,8 @@ class Plots:
         shown = self.shown
         if len(shown.results) > 1:
             drawn, name = shown.metric(metric or shown.primary), shown.candidate()
-            sides = shown.changes(drawn.name, name)[["baseline", "candidate"]]
+            changes = unit_changes(shown.labelled(shown.baseline, name), drawn.name)
+            sides = changes[["baseline", "candidate"]]
             labels = [f"{self._title(drawn.name)}, {side}" for side in (shown.baseline, name)]
         else:
             (shown,) = shown.results

@@ -8,16 +8,15 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Sized
+from collections.abc import Mapping, Sized
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
 from ..core.check import LEVEL_WORDS
-from ..core.estimates import Row
 from ..core.language import listed, say
-from ..core.metric import MetricTable
 from ..stats.influence import formulas_of
 from . import study_sentences
 from .page import macros
@@ -36,12 +35,10 @@ from .tables import (
     words,
 )
 from .text import ENDS, anchor, axis_over
-from .trust import all_checks, is_bundled, short_signature
+from .trust import is_bundled, short_signature, spoken_checks
 
 if TYPE_CHECKING:
     from .result import Result
-    from .run import Run
-    from .study import Study
 
 # most letters of the gist of a check in the trust line
 GIST = 60
@@ -61,17 +58,8 @@ def metric_table(shown: Result, *names: str) -> HtmlTable:
         names = tuple(metric.name for metric in shown.metrics if not metric.alias_of)
     names = tuple(shown.metric(name).name for name in names)
     blocked = [name for name in names if name in shown.blocked]
-    found = shown.differences_of(*names) if shown.candidates else shown.estimates_of(*names)
-    frame = found[~found["metric"].isin(blocked)]
-    caption = say("All metrics") if is_whole else ""
-    if shown.candidates:
-        text = "Difference from {baseline} (shared samples)"
-        caption = say(text, baseline=shown.baseline)
-    rows = [_strip(shown, row, is_whole) for row in frame.to_dict("records")]
-    groups = list(dict.fromkeys(row["group"] for row in rows))
-    rows = with_axes(rows, shown.metrics, differences=bool(shown.candidates))
-    rows.sort(key=lambda row: groups.index(row["group"]))
-    heads = _heads(shown, frame)
+    frame = shown.differences_of(*names) if shown.candidates else shown.estimates_of(*names)
+    frame = frame[~frame["metric"].isin(blocked)]
     pieces: list[HtmlTable | Markup] = []
     if is_whole and shown.candidates:
         # what has no direction is not compared
@@ -80,92 +68,92 @@ def metric_table(shown: Result, *names: str) -> HtmlTable:
         values = by_condition(rest)
         if len(values):
             pieces.append(fold(say("Metrics without a direction"), table(values)))
-    if rows and not (pieces and set(frame["metric"]) <= set(shown.headline)):
-        pieces.append(macros().strips(heads, rows, caption, is_whole))
+    if len(frame) and not (pieces and set(frame["metric"]) <= set(shown.headline)):
+        strips = _differences(shown, frame) if shown.candidates else _values(shown, frame, is_whole)
+        pieces.append(macros().strips(*strips, is_whole))
     if blocked:
         titles = listed(map(shown.title, blocked))
         pieces.append(words(say("Cannot be measured here: {names}", names=titles)))
-    if not pieces:
-        return no_rows(caption or say("Metrics"), frame)
-    return stack(pieces, frame)
+    return stack(pieces, frame) if pieces else no_rows(say("Metrics"), frame)
 
 
-def _strip(
+# the heads of a table with strips by its columns, its rows and its caption
+Strips = tuple[dict[str, str], list[dict[Any, Any]], str]
+
+
+def _values(
     shown: Result,
-    row: Row,
+    frame: pd.DataFrame,
     is_whole: bool,
-) -> dict[str, Any]:
-    """A row of a table with strips: an estimate or a difference with the texts of its `cells`, and its group."""
-    metric, cells = shown.metric(row["metric"]), shown_texts(row, f" {say('raw')}")
-    about = f"{say(metric.description)} ({metric.name})".strip()
-    if not shown.candidates:
-        return {
-            **row,
-            "about": about,
-            "cells": {**cells, "ratio": cells["ratio"] or f"n = {cells['n']}"},
-            "group": say(row["group"]) if is_whole else "",
-            "primary": not is_whole and metric.name == shown.primary,
-        }
-    group = cells["title"] if len(shown.candidates) > 1 else ""
-    return {
-        **row,
-        "about": about,
-        "cells": {
-            **cells,
-            "title": row["candidate"] if group else cells["title"],
-            "verdict": verdict_text(row),
-        },
-        "group": group,
-        "value": row["delta"],
-        "kind": VERDICTS.get(row["verdict"], "info"),
-    }
-
-
-def _heads(shown: Result, rows: pd.DataFrame) -> dict[str, str]:
-    """The columns of a table with strips -> their heads."""
+) -> Strips:
+    """Estimates as rows with strips; of a whole table in their groups."""
     level = say("{level} interval", level=shown.resampling.percent)
-    ends = {"strip": level, "value": say("value"), "interval": level, "ratio": say("of")}
-    if not shown.candidates:
-        return {"title": say("Metric"), **ends}
+    heads = {
+        "title": say("Metric"),
+        "strip": level,
+        "value": say("value"),
+        "interval": level,
+        "ratio": say("of"),
+    }
+    frame = frame.assign(
+        group=frame["group"].map(say) if is_whole else "",
+        primary=frame["metric"] == shown.primary,
+    )
+    return heads, _with_axes(shown, frame), say("All metrics") if is_whole else ""
+
+
+def _differences(shown: Result, frame: pd.DataFrame) -> Strips:
+    """Differences as rows with strips; of several candidates each in a row below its metric."""
+    level = say("{level} interval", level=shown.resampling.percent)
     several = len(shown.candidates) > 1
-    return {
+    heads = {
         "title": say("condition") if several else say("Metric"),
         "baseline": shown.baseline,
         "candidate": say("candidate") if several else shown.candidates[0],
         "strip": level,
         "difference": say("difference"),
         "interval": level,
-        "p": say(p_head(rows)),
+        "p": say(p_head(frame)),
         "n": "n",
         "verdict": say("verdict"),
     }
+    rows = _with_axes(
+        shown, frame.assign(value=frame["delta"], group=frame["metric"] if several else "")
+    )
+    for row in rows:
+        cells = row["cells"]
+        if several:
+            row["group"], cells["title"] = cells["title"], row["candidate"]
+        cells["verdict"] = verdict_text(row)
+        row["kind"] = VERDICTS.get(row["verdict"], "info")
+    text = "Difference from {baseline} (shared samples)"
+    return heads, rows, say(text, baseline=shown.baseline)
 
 
-def with_axes(
-    rows: Iterable[Row],
-    metrics: MetricTable,
-    *,
-    differences: bool = False,
-) -> list[dict[str, Any]]:
-    """Estimates, or differences, each with its `axis`; those of one axis stand together.
+def _with_axes(shown: Result, frame: pd.DataFrame) -> list[dict[Any, Any]]:
+    """Rows with the texts of their `cells` and their `axis`; those of one group, and in it of one axis, stand together.
 
     All rows of a metric have one axis, and so have all metrics with the same limits, and all changes of such.
     """
-    limits = {name: formula.ends for name, formula in formulas_of(metrics).items()}
-    shared: dict[Any, list[Row]] = {}
-    for row in rows:
-        low, high = limits[row["metric"]]
-        axis: Any = row["metric"]
+    formulas = formulas_of(shown.metrics)
+    scales: list[Any] = []
+    for name in frame["metric"]:
+        low, high = formulas[name].ends
+        scale: Any = name
         if math.isfinite(low + high):
-            axis = "" if differences or low < 0 else (round(low, 9), round(high, 9))
-        shared.setdefault(axis, []).append(row)
-    found = []
-    for axis, members in shared.items():
-        if isinstance(axis, str):
-            numbers = [row[column] for row in members for column in ENDS]
-            axis = axis_over(numbers, differences or not axis)
-        found += [{**row, "axis": axis} for row in members]
-    return found
+            scale = "" if shown.candidates or low < 0 else (round(low, 9), round(high, 9))
+        scales.append(scale)
+    frame = frame.assign(axis=scales)
+    order = [pd.factorize(frame[column])[0] for column in ("axis", "group")]
+    rows = frame.iloc[np.lexsort(order)].to_dict("records")
+    for row in rows:
+        scale, metric = row["axis"], shown.metric(row["metric"])
+        if isinstance(scale, str):
+            numbers = frame.loc[frame["axis"] == scale, list(ENDS)]
+            row["axis"] = axis_over(numbers.to_numpy().flat, bool(shown.candidates) or not scale)
+        row["cells"] = shown_texts(row)
+        row["about"] = f"{say(metric.description)} ({metric.name})".strip()
+    return rows
 
 
 # --- whether to believe it, and where to look
@@ -173,105 +161,68 @@ def with_axes(
 
 def trust_line(shown: Result) -> Markup:
     """Whether the numbers of a page can be believed, in a line that opens: how many checks failed, and their gist."""
-    checks = all_checks(shown)
-    doubts = [check for check in checks if check.level != "info"]
-    levels = Counter(str(check.level) for check in checks)
-    counts = []
-    if any(run.manifest.incomplete for run in shown.results):
-        counts.append(say("incomplete"))
-    if shown.blocked:
-        text = "{n} of {total} headline metrics cannot be measured"
-        n_blocked = len(shown.blocked.intersection(shown.usual))
-        counts.append(say(text, n=n_blocked, total=len(shown.usual)))
+    checks = spoken_checks(shown)
+    n_of = Counter[str](check.level for check in checks)
     differences = shown.differences_of(*shown.headline)
-    if lost := sum(differences.get("not_random", ())):
-        text = "{n} of {total} differences cannot be measured"
-        counts.append(say(text, n=lost, total=len(differences)))
-    if levels["blocking"] and not counts:
+    incomplete = [run for run in shown.results if run.manifest.incomplete]
+    lost = {
+        "incomplete": (len(incomplete), len(shown.results)),
+        "{n} of {total} headline metrics cannot be measured": (
+            len(shown.blocked.intersection(shown.usual)),
+            len(shown.usual),
+        ),
+        "{n} of {total} differences cannot be measured": (
+            sum(differences.get("not_random", ())),
+            len(differences),
+        ),
+    }
+    counts = [say(text, n=n, total=total) for text, (n, total) in lost.items() if n]
+    if n_of["blocking"] and not counts:
         counts.append(say(LEVEL_WORDS["blocking"]))
-    kind = "error" if counts else "warning" if levels["warning"] else "good"
+    kind = "error" if counts else "warning" if n_of["warning"] else "good"
     for level, one, several in (
         ("warning", "1 caution", "{n} cautions"),
         ("info", "1 note", "{n} notes"),
     ):
-        if n := levels[level]:
+        if n := n_of[level]:
             counts.append(say(one if n == 1 else several, n=n))
     # the beginning of a sentence says the most of it
-    gists = [re.split(r"[.:;] |[。；：]", check.message)[0].rstrip(".") for check in doubts]
-    gists = [gist for gist in gists if len(gist) <= GIST][:2]
-    gist = study_sentences.whole_sentence("", listed(gists, "; "))
+    gists = [re.split(r"[.:;] |[。；：]", c.message)[0].rstrip(".") for c in shown.doubts()]
+    gist = listed([text for text in gists if len(text) <= GIST][:2], "; ")
     return macros().trust(
         " · ".join(counts) or say("No caution"),
-        gist,
+        study_sentences.whole_sentence("", gist),
         kind,
         LEVEL_WORDS,
         checks,
     )
 
 
-def where_to_look(groups: Mapping[str, Sized]) -> Markup:
-    """Links to the groups of samples of the page: label -> its samples; those without any are left out."""
+def first_screen(shown: Any) -> HtmlTable:
+    """The first screen of a run, or of several: differences from the baseline, or values; its title is the finding."""
+    conditions, n = len(shown.conditions), len(shown.results)
+    what = say("{conditions} conditions, {n} runs", conditions=conditions, n=n)
+    groups: Mapping[str, Sized] = {}
+    if n == 1 and not shown.seeds:
+        (shown,) = shown.results
+        what, groups = shown.name, groups_of_run(shown)
+    elif shown.primary and len(shown.candidates) == 1:
+        changed = changed_units(shown, shown.primary, shown.candidate())
+        groups = groups_of_change(changed, shown.candidate())
     links = []
     for label, members in groups.items():
         if len(members):
             links.append((f"{len(members):,}", label, anchor("group", label)))
-    return macros().look(links) if links else Markup("")
-
-
-# --- the screens
-
-
-def run_screen(run: Run) -> HtmlTable:
-    """The first screen of one run."""
-    estimates = run.estimates_of(*run.headline)
-    about = study_sentences.cover(estimates, run.resampling)
-    return _screen(
-        run,
-        run.name,
-        study_sentences.run_finding(run),
-        groups_of_run(run),
-        [metric_table(run, *run.usual), words(" ".join(about))],
-    )
-
-
-def study_screen(study: Study) -> HtmlTable:
-    """The first screen of several runs: the differences from the baseline, or of one condition its values."""
-    if not study.seeded and len(study.results) == 1:
-        return run_screen(study.results[0])
-    groups: dict[str, Sized] = {}
-    if study.primary and len(study.candidates) == 1:
-        changed = changed_units(study, study.primary, study.candidate())
-        groups |= groups_of_change(changed, study.candidate())
-    conditions, n = len(study.conditions), len(study.results)
-    return _screen(
-        study,
-        say("{conditions} conditions, {n} runs", conditions=conditions, n=n),
-        study_sentences.finding(study),
-        groups,
-        [
-            words(" ".join(study_sentences.settling(study))),
-            study.table(),
-            words(study_sentences.how(study)),
-        ],
-    )
-
-
-def _screen(
-    shown: Result,
-    what: str,
-    finding: study_sentences.Parts,
-    groups: Mapping[str, Sized],
-    numbers: Sequence[HtmlTable | Markup],
-) -> HtmlTable:
-    """The pieces that every first screen has, in their order; `what` is shown, and `groups` of units lead on."""
     kind = [say(shown.suite.title), what]
     if is_bundled(shown):
         kind.append(say("bundled example"))
-    size = study_sentences.size(shown)
+    size = f"{study_sentences.size(shown)} · {short_signature(shown)}"
     pieces = [
-        macros().first(kind, f"{size} · {short_signature(shown)}", *finding),
+        macros().first(kind, size, *study_sentences.finding(shown)),
         trust_line(shown),
-        where_to_look(groups),
-        *numbers,
+        macros().look(links) if links else Markup(),
+        words(" ".join(study_sentences.settling(shown))),
+        metric_table(shown, *shown.usual),
+        words(study_sentences.how(shown)),
     ]
     return stack(pieces)

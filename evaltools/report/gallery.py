@@ -103,7 +103,7 @@ def _card(
     # a difference without a verdict is no number that means nothing
     only_warns = {"missing-not-random": "warning"}
     levels = [only_warns.get(check.code, str(check.level)) for check in stored.checks or ()]
-    levels += ["warning"] * len(manifest.problems) + ["incomplete"] * manifest.incomplete
+    levels += ["incomplete"] * manifest.incomplete
     levels += ["spoilt"] * any(spoilt_files(folder, manifest))
     worst = min(levels, key=list(LEVELS).index, default="info")
     words, colour = LEVELS[worst]

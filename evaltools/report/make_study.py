@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from pandas.api.extensions import ExtensionArray
 
 from ..core.errors import Problems, UsageError
 from ..core.estimates import public_frame
@@ -39,7 +38,7 @@ from ..core.scoring import run_names
 from ..core.suite import Suite
 from ..stats.compare import CONTRACT
 from .evaluate import evaluate, load, save
-from .result import Result, require_comparable
+from .result import Result, n_distinct, require_comparable
 from .run import Run
 from .study import Conditions, Study
 
@@ -89,7 +88,7 @@ def study(
         primary,
         margin,
     )
-    if out is not None and (result.seeded or len(result.results) > 1):
+    if out is not None and (result.seeds or len(result.results) > 1):
         save_study(result, out, conditions)
     return result
 
@@ -128,28 +127,25 @@ def compare(
     """
     if _is_values(baseline) != _is_values(candidate):
         raise UsageError("a list of numbers compares with a list of numbers only")
-    sides: Conditions = {}
     if _is_values(baseline):
-        frames = _as_tables(baseline, candidate)
         if better not in ("higher", "lower"):
             raise UsageError(f"better: expected 'higher' or 'lower', got {better!r}")
         settings |= {better: ["value"]} | ({"bounds": {"value": bounds}} if bounds else {})
-        for name, frame in zip(("baseline", "candidate"), frames):
-            sides[name] = {"": evaluate("table", frame, name=name, **settings)}
-    else:
-        if better != "higher":
-            raise UsageError("better: of two lists; of runs of the suite table lower=[NAME]")
-        if bounds is not None:
-            settings["bounds"] = bounds
-        (name_a, runs_a), (name_b, runs_b) = (
-            _one_condition(side, suite, settings) for side in (baseline, candidate)
-        )
-        if name_a == name_b:
-            name_a, name_b = f"{name_a} (A)", f"{name_b} (B)"
-        if len(runs_a) == len(runs_b) == 1:
-            # one run each: they pair by sample, whatever their seeds are called
-            runs_a, runs_b = ({"": run} for runs in (runs_a, runs_b) for run in runs.values())
-        sides = {name_a: runs_a, name_b: runs_b}
+        tables = zip(("baseline", "candidate"), _as_tables(baseline, candidate))
+        baseline, candidate = (evaluate("table", t, name=name, **settings) for name, t in tables)
+    elif better != "higher":
+        raise UsageError("better: of two lists; of runs of the suite table lower=[NAME]")
+    elif bounds is not None:
+        settings["bounds"] = bounds
+    (name_a, runs_a), (name_b, runs_b) = (
+        _one_condition(side, suite, settings) for side in (baseline, candidate)
+    )
+    if name_a == name_b:
+        name_a, name_b = f"{name_a} (A)", f"{name_b} (B)"
+    if len(runs_a) == len(runs_b) == 1:
+        # one run each: they pair by sample, whatever their seeds are called
+        runs_a, runs_b = ({"": run} for runs in (runs_a, runs_b) for run in runs.values())
+    sides = {name_a: runs_a, name_b: runs_b}
     return make_study(sides, "comparison", primary=primary, margin=margin)
 
 
@@ -165,18 +161,14 @@ def make_study(
     UsageError for a baseline that is none of the conditions, for runs scored under different policies, and for a
     primary metric or margin that cannot be tested.
     """
-    first, *others = (run for of_seed in conditions.values() for run in of_seed.values())
-    require_comparable(first, others)
     if margin is not None and not isinstance(margin, Mapping):
         raise UsageError(f"margin: expected {{metric: largest difference}}, got {margin!r}")
-    named = list(conditions)
-    if baseline is not None:
-        # conditions of a long table are named <condition>_<file>
-        named = [c for c in conditions if c == baseline] or [
-            c for c in conditions if c.startswith(f"{baseline}_")
-        ]
-        if len(named) != 1:
-            raise UsageError(f"no condition {baseline!r} among {first_names(conditions)}")
+    # conditions of a long table are named <condition>_<file>
+    beginning = f"{baseline}_"
+    named = [c for c in conditions if baseline in (None, c)]
+    named = named or [c for c in conditions if c.startswith(beginning)]
+    if baseline is not None and len(named) != 1:
+        raise UsageError(f"no condition {baseline!r} among {first_names(conditions)}")
     result = Study(
         "",
         conditions,
@@ -184,6 +176,7 @@ def make_study(
         primary,
         margin or {},
     )
+    require_comparable(result.results)
     result = replace(result, name=safe_name(default_name(result) if name is None else name))
     if primary is not None:
         result.directed(primary)
@@ -194,7 +187,7 @@ def make_study(
 def default_name(study: Study) -> str:
     """The name of a study that was given none; of long names of conditions the beginning and a hash."""
     first, *more = study.candidates or [""]
-    name = f"{study.baseline}_aggregated" if study.seeded else study.baseline
+    name = f"{study.baseline}_aggregated" if study.seeds else study.baseline
     if first:
         name = f"{study.baseline}_vs_{first}" + (f"_and_{len(more)}_more" if more else "")
     if len(name.encode()) > LONGEST_NAME:
@@ -211,9 +204,9 @@ def as_inputs(runs: Any) -> list[Any]:
     A study stands for its runs. UsageError for what is none of these, and no list of them.
     """
     if isinstance(runs, Result):
-        return list(runs.results)
+        return runs.results
     if is_path(runs):
-        return list(find_runs(runs))
+        return find_runs(runs)
     if is_data(runs):
         return [runs]
     if not isinstance(runs, Iterable):
@@ -226,6 +219,9 @@ def as_inputs(runs: Any) -> list[Any]:
 def read_runs(
     inputs: Iterable[Any],
     suite: str | Suite | None,
+    name: str | None = None,
+    query: str | None = None,
+    out: Path | None = None,
     **settings: Any,
 ) -> Iterator[Run]:
     """The runs of all inputs: a run as it is, a results folder read, all else scored by `evaluate`.
@@ -233,7 +229,6 @@ def read_runs(
     An input may hold several runs, where `name` picks none of them. Without `suite` it is the one that an input looks
     like; UsageError where that is none or several.
     """
-    query, out = settings.get("query"), settings.get("out")
     for entry in inputs:
         if isinstance(entry, Run):
             run = entry.where(query) if query else entry
@@ -242,26 +237,15 @@ def read_runs(
             yield run
         elif is_path(entry) and (folders := run_folders(resolve(entry))):
             yield from (load(folder, query, suite) for folder in folders)
-        else:
-            yield from _scored(entry, suite, **settings)
-
-
-def _scored(
-    entry: Any,
-    suite: str | Suite | None,
-    name: str | None = None,
-    **settings: Any,
-) -> Iterator[Run]:
-    """The runs of a file, a folder or data."""
-    if suite is None:
-        if not is_path(entry):
+        elif suite is None and not is_path(entry):
             raise UsageError("data in memory: name its suite")
-        suite = suite_of_run(entry)
-    suite = get_suite(suite)
-    with as_files(entry, {}) as (file, _):  # data in memory are written once for all their runs
-        found = run_names(suite, file, Problems())
-        for each in found if len(found) > 1 and name not in found else [name]:
-            yield evaluate(suite, file, name=each, **settings)
+        else:
+            of = get_suite(suite or suite_of_run(entry))
+            # data in memory are written once for all their runs
+            with as_files(entry, {}) as (file, _):
+                names = run_names(of, file, Problems())
+                for each in names if len(names) > 1 and name not in names else [name]:
+                    yield evaluate(of, file, name=each, query=query, out=out, **settings)
 
 
 def suite_of_run(path: str | Path) -> Suite:
@@ -318,9 +302,9 @@ def _one_condition(
 
 def _is_values(side: Any) -> bool:
     """Whether a side of a comparison is a Series, an array or a list of numbers."""
-    if isinstance(side, list | tuple):
+    if isinstance(side, list | tuple | range):
         return all(value is None or isinstance(value, Real | np.bool_ | Decimal) for value in side)
-    return isinstance(side, pd.Series | pd.Index | ExtensionArray | np.ndarray | range)
+    return hasattr(side, "dtype")
 
 
 def _as_tables(
@@ -378,10 +362,8 @@ def save_study(
         tables = {"aggregated_mean_std": estimates.rename(columns={"value": "mean"})[columns]}
         if study.candidates:
             tables["comparison"] = comparison_table(study)
-        # two conditions are ranked where a primary metric was declared
-        is_ranked = study.tested and len(study.conditions) >= (2 if study.declared else 3)
-        if condition == study.baseline and is_ranked:
-            tables["ranks"] = study.rank()
+            if condition == study.baseline and study.directions.get(study.primary):
+                tables["ranks"] = study.rank()
         rows = public_frame(estimates).join(estimates["n_seeds"])
         with whole_folder(target) as folder:
             for name, table in tables.items():
@@ -399,16 +381,15 @@ def _manifest(
 ) -> Manifest:
     """The manifest of one condition of a study."""
     runs = list(study.conditions[condition].values())
-    units = pd.concat(run.data[study.suite.unit] for run in runs)
     verdicts = {}
     if study.candidates:
-        rows = study.frame[study.frame["metric"] == study.primary]
+        rows = study.differences_of(study.primary)
         verdicts = {study.baseline: "baseline", **dict(zip(rows["candidate"], rows["verdict"]))}
     changed = {
         "kind": "aggregate",
         "headline": list(study.headline),
         "leading": study.primary,
-        "n_units": int(units.nunique()),
+        "n_units": n_distinct(runs, study.suite.unit),
         "run": f"{condition}_aggregated",
         "report": study.name,
         "condition": condition,

@@ -28,19 +28,10 @@ METHODS = {
     "percentile": "percentile bootstrap",
     "bca-t": "the wider of a BCa bootstrap and a t interval",
     "mid-p": "exact binomial intervals (mid-p Clopper-Pearson)",
-    "wilson": "Wilson score intervals",
-    "ppi++": "prediction-powered means of scores and labels with Wilson score intervals",
     "score-t": "Wilson score intervals at the effective sample size with t quantiles",
     "mover": "score intervals of gains and losses, or of classes, put together (MOVER)",
     "t": "paired t intervals",
     "components": "t intervals from the variance components of seeds and samples",
-}
-
-
-# signs behind a p -> what they say
-SIGNS = {
-    "†": "†: raw.",
-    "‡": "‡: no verdict: p and interval disagree, or missing values could turn it.",
 }
 
 
@@ -74,16 +65,15 @@ def table(shown: Result) -> pd.DataFrame:
     if len(shown.candidates) == 1:
         columns["candidate"] = shown.candidates[0]
         del columns["condition"]
-    compared = shown.differences_of(*names)
     rows = []
-    for row in compared.dropna(subset="delta").to_dict("records"):
-        cells = shown_texts(row, "†")
+    for row in shown.differences_of(*names).dropna(subset="delta").to_dict("records"):
+        cells = shown_texts(row)
         if row["verdict"] == "better":
             cells["candidate"] = Strong(cells["candidate"])
         elif row["verdict"] == "not measured":
             cells["interval"] = "not measured"
         elif row["short"]:
-            cells["p"] += "‡"
+            cells["p"] += " (tied)"
         rows.append(cells)
     return pd.DataFrame(rows, columns=list(columns), dtype=object).rename(columns=columns)
 
@@ -104,19 +94,16 @@ def note(shown: Result) -> str:
             sentences.append(f"Bold: better than {shown.baseline}.")
         if p_head(rows) != "p":
             sentences.append("p adjusted within its family.")
-        signs = "".join(table(shown)["p"])
-        sentences += [text for sign, text in SIGNS.items() if sign in signs]
     return " ".join([*sentences, f"Signature: {shown.signature}"])
 
 
 def methods(study: Result) -> str:
     """What was scored, the intervals by name, and how conditions were compared and tested."""
-    conditions = list(study.conditions)
-    if study.seeded:
-        conditions = []
-        for name, runs in study.conditions.items():
-            seeds = ", ".join(sorted(runs, key=natural))
-            conditions.append(f"{name} ({'seed' if len(runs) == 1 else 'seeds'} {seeds})")
+    conditions = []
+    for name, runs in study.conditions.items():
+        word = "seed" if len(runs) == 1 else "seeds"
+        seeded = f"{name} ({word} {', '.join(sorted(runs, key=natural))})"
+        conditions.append(seeded if study.seeds else name)
     used = count_methods(study)
     names = ", ".join(METHODS.get(method, method) for method in used)
     sentences = [f"We scored {', '.join(conditions)}; {study_sentences.size(study)}."]
@@ -130,7 +117,7 @@ def methods(study: Result) -> str:
     if study_sentences.family(study):
         units = "clusters" if study.n_clustered else "samples"
         text = f"p values are of two-sided paired sign-flip permutation tests over {units} (mid-p for proportions)"
-        if study.seeded:
+        if study.seeds:
             text += "; with several seeds the larger of that and a t test over their variance components"
         sentences.append(f"{text}.")
     return " ".join(filter(None, sentences))

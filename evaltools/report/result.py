@@ -6,19 +6,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 from pandas.api.types import is_bool_dtype
 
-from ..core.check import Check
+from ..core.check import Check, check_lines
 from ..core.errors import UsageError
-from ..core.estimates import Resampling
+from ..core.estimates import Resampling, plain_value
 from ..core.files import first_names, nearest
 from ..core.metric import AnyMetric
+from ..stats.compare import directions
 from . import paper
+from .first_screen import first_screen, metric_table
 from .samples import sample_view
-from .tables import HtmlTable
-from .trust import all_checks, provenance, signature
+from .study_sentences import outcomes, size
+from .tables import HtmlTable, in_cell, text_table
+from .trust import provenance, signature, spoken_checks
 
 if TYPE_CHECKING:
     from .figures import Plots
@@ -37,12 +39,10 @@ class Result:
     estimates: Any
     frame: Any
     checks: Any
-    blocked: Any
-    headline: Any
-    primary: Any
     conditions: Any
     baseline: Any
     margin: Any
+    declared: str | None = None
 
     def metric(self, name: str) -> AnyMetric:
         """The metric of that name. UsageError names the nearest for an unknown name.
@@ -76,15 +76,23 @@ class Result:
                 f"{', '.join(sample_view(first).groups(first))}; columns: {', '.join(map(str, self.units))}"
             ) from e
 
-    def where_true(self, part: Any) -> Any:
-        """The units for which a Series of truth values is true; anything else as it is."""
-        if (
-            isinstance(part, pd.Series)
-            and is_bool_dtype(part)
-            and part.index.equals(self.units.index)
-        ):
-            return self.units[part]
-        return part
+    def rows_of_part(self, part: Any, own: list[str]) -> pd.DataFrame:
+        """The units that a query finds, or for which a Series is true, or rows of them as they are.
+
+        `own`: columns that tell whose they are. UsageError for anything else, and where there is none.
+        """
+        rows, units = part, self.units
+        if isinstance(part, str):
+            rows = self.queried(part)
+        elif isinstance(part, pd.Series) and is_bool_dtype(part) and part.index.equals(units.index):
+            rows = units[part]
+        if isinstance(rows, pd.DataFrame) and rows.empty:
+            query = f"{part!r}: " if isinstance(part, str) else ""
+            raise UsageError(f"{query}no unit of {self.name} is so")
+        is_own = isinstance(rows, pd.DataFrame) and {*own} <= {*rows} and rows.index.is_unique
+        if not is_own or not rows[own].equals(units[own].reindex(rows.index)):
+            raise UsageError(f"expected rows of the units of {self.name}, with their index")
+        return rows
 
     @cached_property
     def n_units(self) -> int:
@@ -97,7 +105,7 @@ class Result:
         return n_distinct(self.results, "item")
 
     def estimates_of(self, *names: str) -> pd.DataFrame:
-        """The rows of `estimates` on these metrics, condition by condition. UsageError for an unknown name."""
+        """The rows of `estimates` on these metrics. UsageError for an unknown name."""
         return rows_of(self.estimates, [self.metric(name).name for name in names])
 
     @property
@@ -108,14 +116,20 @@ class Result:
         return Plots(self)
 
     @property
-    def results(self) -> list[Run]:
-        """All runs."""
-        return [run for of_seed in self.conditions.values() for run in of_seed.values()]
+    def each(self) -> list[tuple[str, str, Run]]:
+        """Condition, seed ("" for none) and run, of all runs."""
+        runs = self.conditions.items()
+        return [(name, seed, run) for name, of_seed in runs for seed, run in of_seed.items()]
 
     @property
-    def seeded(self) -> bool:
-        """Whether the runs are told apart by seeds, and not systems of one run each."""
-        return any(seed for of_seed in self.conditions.values() for seed in of_seed)
+    def results(self) -> list[Run]:
+        """All runs."""
+        return [run for _, _, run in self.each]
+
+    @property
+    def seeds(self) -> list[str]:
+        """The seeds that tell the runs apart; none for systems of one run each."""
+        return list(dict.fromkeys(seed for _, seed, _ in self.each if seed))
 
     @property
     def candidates(self) -> list[str]:
@@ -125,6 +139,36 @@ class Result:
     def differences_of(self, *names: str) -> pd.DataFrame:
         """Every candidate against the baseline on these metrics, without those of no direction."""
         return rows_of(self.frame, names) if self.candidates else pd.DataFrame()
+
+    @property
+    def all_checks(self) -> list[Check]:
+        """The checks of all runs."""
+        return [check for run in self.results for check in run.checks]
+
+    @cached_property
+    def blocked(self) -> frozenset[str]:
+        """The metrics that mean nothing in some run, as a check says."""
+        return frozenset(name for check in self.all_checks for name in check.blocks)
+
+    @cached_property
+    def directions(self) -> dict[str, bool]:
+        """Metric -> whether it can be better or worse."""
+        return directions(self.metrics)
+
+    @cached_property
+    def headline(self) -> tuple[str, ...]:
+        """The metrics that lead the page: the primary one, and those that can be measured in every run.
+
+        The primary one is that which was declared, else the first of the suite's with a direction.
+        """
+        names = self.suite.headline_names(self.options, self.blocked)
+        first = self.declared or next(filter(self.directions.get, names), None)
+        return tuple(dict.fromkeys(filter(None, [first, *names])))
+
+    @property
+    def primary(self) -> str:
+        """The metric that the verdict is about, and that is tested alone; "" where none can be measured."""
+        return next(iter(self.headline), "")
 
     @property
     def usual(self) -> tuple[str, ...]:
@@ -138,11 +182,8 @@ class Result:
         return self.results[0].manifest.resampling
 
     def doubts(self, *metrics: str) -> list[Check]:
-        """The checks that failed and are more than notes, and what was wrong with the input of the runs.
-
-        `metrics`: as `study_checks` takes them.
-        """
-        return [check for check in all_checks(self, *metrics) if check.level != "info"]
+        """The checks that failed and are more than notes; `metrics`: as `study_checks` takes them."""
+        return [check for check in spoken_checks(self, *metrics) if check.level != "info"]
 
     def to_frame(self) -> pd.DataFrame:
         """As `frame`."""
@@ -158,12 +199,24 @@ class Result:
         """
         rows = self._rows()
         values = rows["delta" if "delta" in rows else "value"]
-        return {name: None if pd.isna(value) else float(value) for name, value in values.items()}
+        return {str(name): plain_value(value) for name, value in values.items()}
 
     @property
     def signature(self) -> str:
         """One line that says how a number was made (after sacreBLEU); of a study by its first run, with all seeds."""
         return signature(self)
+
+    def table(self, *names: str) -> HtmlTable:
+        """Metrics (by default the headline) as the report has them: of several conditions differences, else values.
+
+        "all": every metric but other names of one, folded. UsageError for an unknown name.
+
+        >>> import evaltools as et
+        >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
+        >>> "Fix rate" in run.table("fix_rate_refpol").html
+        True
+        """
+        return metric_table(self, *(names or self.usual))
 
     def provenance(self) -> HtmlTable:
         """Inputs with their hashes, policy, methods of intervals and signature."""
@@ -172,6 +225,17 @@ class Result:
     def to_latex(self) -> str:
         """The headline as a LaTeX table with intervals, differences (bold for better), and a note."""
         return paper.latex(self)
+
+    def _repr_html_(self) -> str:
+        return in_cell(first_screen(self).html)
+
+    def __repr__(self) -> str:
+        """What came out, as plain text."""
+        lines = [f"{self.name}: {self.suite.title}, {size(self)}", *outcomes(self)]
+        lines += check_lines(spoken_checks(self))
+        if not self.candidates:
+            lines.append(text_table(self.estimates_of(*self.headline)).to_string(index=False))
+        return "\n".join([*lines, self.signature])
 
     def _rows(self) -> pd.DataFrame:
         """The first row of `frame` on each metric, by its name."""
@@ -209,25 +273,22 @@ class Result:
 
 def n_distinct(runs: Iterable[Run], column: str) -> int:
     """Number of different values in a column of the units of some runs; 0 where none has it."""
-    values = [run.data[column] for run in runs if column in run.data]
-    return int(pd.concat(values).nunique(dropna=False)) if values else 0
+    return len(set[Any]().union(*(run.data[column] for run in runs if column in run.data)))
 
 
 def rows_of(
     rows: pd.DataFrame,
     names: Sequence[str],
 ) -> pd.DataFrame:
-    """The rows on some metrics in the order of these, for each condition, or candidate, in its own order."""
-    rows = rows[rows["metric"].isin(names)]
-    order = [np.array([names.index(name) for name in rows["metric"]])]
-    for column in {"condition", "candidate"} & set(rows):
-        order.append(pd.factorize(rows[column])[0])
-    return rows.iloc[np.lexsort(order)].reset_index(drop=True)
+    """The rows on some metrics in the order of these, on each those of all conditions, or candidates."""
+    by_name = rows.set_index("metric", drop=False)
+    return by_name.loc[[n for n in names if n in by_name.index]].reset_index(drop=True)
 
 
-def require_comparable(first: Run, runs: Sequence[Run]) -> None:
+def require_comparable(runs: Iterable[Run]) -> None:
     """UsageError for runs of several suites, and for runs that were scored under different policies."""
-    for run in runs:
+    first, *others = runs
+    for run in others:
         if run.suite.name != first.suite.name:
             raise UsageError(
                 f"{run.name} is a run of {run.suite.name}, {first.name} of {first.suite.name}"

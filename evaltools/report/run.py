@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..core.check import Check, check_lines
+from ..core.check import Check
 from ..core.errors import UsageError
 from ..core.estimates import from_public, marked_blocked, public_frame
 from ..core.language import language, speak, speaking
@@ -22,12 +22,10 @@ from ..stats.breakdown import breakdown
 from ..stats.effects import differing, unit_changes, unit_values
 from ..stats.influence import label
 from ..stats.intervals import estimate
-from .first_screen import metric_table, run_screen
 from .result import Result, require_comparable
 from .samples import samples_of_run
-from .study_sentences import size
-from .tables import HtmlTable, in_cell, text_table
-from .trust import all_checks, run_checks
+from .tables import HtmlTable
+from .trust import run_checks
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -91,21 +89,6 @@ class Run(Result):
         here, else null; it has no interval then.
         """
         return public_frame(self.estimates)
-
-    @property
-    def blocked(self) -> frozenset[str]:
-        """The metrics that mean nothing here, as a check says."""
-        return frozenset(name for check in self.checks for name in check.blocks)
-
-    @property
-    def headline(self) -> tuple[str, ...]:
-        """The names of the metrics that lead the page, without those that a check blocks."""
-        return tuple(self.manifest.headline)
-
-    @property
-    def primary(self) -> str:
-        """The metric that the verdict is about; "" where none can be measured."""
-        return self.manifest.leading
 
     @property
     def verdicts(self) -> pd.DataFrame | None:
@@ -179,19 +162,11 @@ class Run(Result):
         >>> run.where(run.units["n_gold_tuples"] > 1).n_units == len(run.units.query("n_gold_tuples > 1"))
         True
         """
-        unit, is_known, units = self.suite.unit, False, self.where_true(part)
-        if isinstance(units, str):
-            query, units = units, self.queried(units)
-        if isinstance(units, pd.DataFrame):
-            query, index = query or f"{len(units)} of {len(self.data)} units", units.index
-            if units.empty:
-                raise UsageError(f"{query!r}: no unit of {self.name} is so")
-            if unit in units and index.is_unique:
-                is_known = units[unit].equals(self.data[unit].reindex(index))
-        if not is_known:
-            raise UsageError(f"expected rows of the units of {self.name}, with their index")
+        units = self.rows_of_part(part, [self.suite.unit])
+        query = part if isinstance(part, str) else query
+        query = query or f"{len(units)} of {len(self.data)} units"
         plain = units.drop(columns=list(self.suite.decode), errors="ignore").rename(columns=str)
-        data = self.data.loc[index].assign(**plain)
+        data = self.data.loc[units.index].assign(**plain)
         if data.equals(self.data):
             return self
         if self.query:
@@ -240,27 +215,12 @@ class Run(Result):
         Columns: those of `unit_changes` (baseline is this run, candidate the other). The largest influence first.
         UsageError for runs that cannot be compared.
         """
-        if not isinstance(other, Run):
-            raise UsageError(f"expected a run, got {other!r}")
-        require_comparable(self, [other])
+        require_comparable([self, other])
         runs = [(run.name, {"": run.data}) for run in (self, other)]
         sides = label(runs, self.metrics, self.suite.unit)
-        changes = unit_changes(sides, self.metric(metric or self.primary).name)
-        return differing(changes)
+        return differing(unit_changes(sides, self.metric(metric or self.primary).name))
 
     # --- what it shows
-
-    def table(self, *names: str) -> HtmlTable:
-        """Estimates of metrics as the report has them; all metrics, folded, without a name.
-
-        UsageError for an unknown name. Other names of a metric are left out.
-
-        >>> import evaltools as et
-        >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
-        >>> "Fix rate" in run.table("fix_rate_refpol").html
-        True
-        """
-        return metric_table(self, *(names or ["all"]))
 
     def samples(
         self,
@@ -279,20 +239,6 @@ class Run(Result):
         5
         """
         return samples_of_run(self, which, n, caption)
-
-    def _repr_html_(self) -> str:
-        return in_cell(run_screen(self).html)
-
-    def __repr__(self) -> str:
-        """The headline as plain text."""
-        rows = text_table(self.estimates_of(*self.headline))
-        lines = [
-            f"{self.name}: {self.suite.title}, {size(self)}",
-            *check_lines(all_checks(self)),
-            rows.to_string(index=False),
-            self.signature,
-        ]
-        return "\n".join(lines)
 
     # --- pickle: a suite holds functions, which cannot be pickled
 
@@ -327,12 +273,11 @@ def pass_at_k(
 
     trials, unit = run.data, run.suite.unit
     name = run.metric(metric or run.headline[0]).name
-    each_alone = trials.assign(row=range(len(trials)))
-    values = unit_values(each_alone, run.metrics, "row", name).to_numpy()
-    if not pd.Series(values).dropna().isin([0, 1]).all():
+    values = unit_values(trials.assign(row=range(len(trials))), run.metrics, "row", name)
+    if not values.dropna().isin([0, 1]).all():
         raise UsageError("pass@k needs a metric whose trials are 0 or 1")
-    sample = list({unit: "", "item" if "item" in trials else unit: ""})
-    units = trials.assign(right=values).groupby(sample, sort=False)["right"]
+    sample = [unit, *{"item"} & {*trials}]
+    units = trials.assign(right=values.array).groupby(sample, sort=False)["right"]
     units = units.agg(n="count", right="sum").reset_index()
     if k not in range(1, units["n"].max() + 1):
         raise UsageError(
@@ -358,7 +303,7 @@ def make_run(
     manifest: Manifest,
     query: str = "",
 ) -> Run:
-    """The run of some units, estimated and checked, with what leads it in its manifest.
+    """The run of some units, estimated and checked.
 
     UsageError where the metrics do not fit the units.
     """
@@ -379,13 +324,4 @@ def make_run(
     )
     with speaking("en"):  # as in metrics.json; pages find them anew in their language
         run = replace(run, checks=tuple(run_checks(run)))
-    names = suite.headline_names(options, run.blocked)
-    leads = {
-        "headline": list(names),
-        "leading": next(iter(names), ""),
-    }
-    return replace(
-        run,
-        estimates=marked_blocked(estimates, run.checks),
-        manifest=manifest.model_copy(update=leads),
-    )
+    return replace(run, estimates=marked_blocked(estimates, run.checks))

@@ -9,26 +9,24 @@ from typing import Any
 
 import pandas as pd
 
-from ..core.check import Check, check_lines
+from ..core.check import Check
 from ..core.errors import UsageError
 from ..core.estimates import marked_blocked, public_frame
 from ..core.files import first_names
 from ..core.language import speaking
-from ..core.metric import AnyMetric, Metric, MetricTable
+from ..core.metric import AnyMetric, MetricTable
 from ..core.suite import Suite
 from ..stats.breakdown import PART, by_parts, compare_parts
-from ..stats.compare import compare_all, directions, ranks
-from ..stats.effects import unit_changes
+from ..stats.compare import compare_all, ranks
 from ..stats.influence import Condition, label
 from ..stats.intervals import aggregate
 from ..stats.plan import plan
 from . import paper, study_sentences
-from .first_screen import metric_table, study_screen
 from .result import Result
 from .run import Run
 from .samples import samples_that_differ
-from .tables import HtmlTable, fold, in_cell, no_rows, stack
-from .trust import all_checks, study_checks
+from .tables import HtmlTable, fold, no_rows, stack
+from .trust import study_checks
 
 Conditions = dict[str, dict[str, Run]]  # by seed; the seed of a system of one run is ""
 
@@ -73,13 +71,8 @@ class Study(Result):
     @cached_property
     def metrics(self) -> MetricTable:
         """The metric table; a proportion is what is one in every run."""
-        tables = zip(*(run.metrics for run in self.results))
-        return [
-            replace(metric, proportion=metric.proportion and all(m.proportion for m in others))
-            if isinstance(metric, Metric)
-            else metric
-            for metric, *others in tables
-        ]
+        same = zip(*(run.metrics for run in self.results))
+        return [min(of, key=lambda m: getattr(m, "proportion", False)) for of in same]
 
     def candidate(self, name: str | None = None) -> str:
         """The candidate of that name, by default the one that the finding names first.
@@ -105,18 +98,17 @@ class Study(Result):
         """The units of all runs, one below the other, with the columns condition, seed and run."""
         frames = [
             run.units.assign(condition=condition, seed=seed, run=run.name)
-            for condition, of_seed in self.conditions.items()
-            for seed, run in of_seed.items()
+            for condition, seed, run in self.each
         ]
         return pd.concat(frames, ignore_index=True)
 
-    def _of_runs(self, column: Any) -> Iterator[tuple[str, str, Run, Any]]:
-        """Condition, seed and run, each with its piece of a column of `units`, or of their index."""
-        end = 0
-        for condition, of_seed in self.conditions.items():
-            for seed, run in of_seed.items():
-                start, end = end, end + len(run.data)
-                yield condition, seed, run, column[start:end]
+    def _of_runs(self, rows: Any) -> Iterator[tuple[str, str, Run, Any]]:
+        """Condition, seed and run, each with its own of some rows of `units`, by the index of its data."""
+        start = 0
+        for condition, seed, run in self.each:
+            places = range(start, start := start + len(run.data))
+            own = rows[rows.index.isin(places)]
+            yield condition, seed, run, own.set_axis(run.data.index[own.index - places.start])
 
     def where(self, part: str | pd.DataFrame | pd.Series) -> Study:
         """The study over some of the units of every run, with its own intervals.
@@ -131,51 +123,13 @@ class Study(Result):
         """
         if part is self.units:
             return self
-        query = ""
-        rows: Any = self.where_true(part)
-        if isinstance(part, str):
-            query, rows = part, self.queried(part)
-        if not isinstance(rows, pd.DataFrame) or not set(OF_RUN) <= set(rows):
-            raise UsageError(f"expected rows of the units of {self.name}, with their index")
+        rows = self.rows_of_part(part, OF_RUN).drop(columns=OF_RUN)
+        query = part if isinstance(part, str) else ""
         conditions: Conditions = {name: {} for name in self.conditions}
-        for condition, seed, run, index in self._of_runs(self.units.index):
-            own = rows[rows.index.isin(index)].drop(columns=OF_RUN)
-            own = own.set_axis(run.data.index[own.index - index[0]])
+        for condition, seed, run, own in self._of_runs(rows):
             # columns without a value are those of other runs
             conditions[condition][seed] = run.where(own.dropna(axis="columns", how="all"), query)
         return replace(self, conditions=conditions)
-
-    @cached_property
-    def blocked(self) -> frozenset[str]:
-        """The metrics that mean nothing in some run, as a check says."""
-        return frozenset().union(*(run.blocked for run in self.results))
-
-    @property
-    def headline(self) -> tuple[str, ...]:
-        """The metrics that lead the page: the primary one, and those that can be measured in every run."""
-        names = self.suite.headline_names(self.options, self.blocked)
-        return tuple(dict.fromkeys(filter(None, [self.primary, *names])))
-
-    @property
-    def primary(self) -> str:
-        """The metric that is tested alone: the one declared, else the first of the suite's with a direction."""
-        if self.declared is not None:
-            return self.declared
-        names = [*self.suite.headline_names(self.options, self.blocked), ""]
-        return next(filter(self._directions.get, names), names[0])
-
-    @property
-    def tested(self) -> str | None:
-        """The primary metric; None where there is none with a direction."""
-        return self.primary if self._directions.get(self.primary) else None
-
-    @cached_property
-    def _directions(self) -> dict[str, bool]:
-        return directions(self.metrics)
-
-    @property
-    def _run_checks(self) -> list[Check]:
-        return [check for run in self.results for check in run.checks]
 
     @cached_property
     def checks(self) -> list[Check]:
@@ -187,7 +141,7 @@ class Study(Result):
     def estimates(self) -> pd.DataFrame:
         """The estimates of every condition over its seeds, in the form of `core.estimates`; sums are those of runs."""
         estimates = aggregate(self.labelled(*self.conditions), self.resampling)
-        return marked_blocked(estimates.assign(numerator=None, denominator=None), self._run_checks)
+        return marked_blocked(estimates.assign(numerator=None, denominator=None), self.all_checks)
 
     @cached_property
     def frame(self) -> pd.DataFrame:
@@ -202,10 +156,9 @@ class Study(Result):
             self.labelled(self.baseline, *self.candidates),
             self.resampling,
             self.headline,
-            primary=self.tested,
             margin=self.margin,
         )
-        table = marked_blocked(compared, self._run_checks)
+        table = marked_blocked(compared, self.all_checks)
         void = table["blocked"].notna()
         unfair = table["not_random"].astype(bool) & ~void
         table.loc[void, TESTED] = None
@@ -267,21 +220,12 @@ class Study(Result):
     def directed(self, name: str) -> AnyMetric:
         """The metric of that name; UsageError where it can be neither better nor worse, or means nothing here."""
         directed = self.metric(name)
-        if not self._directions[directed.name]:
+        if not self.directions[name]:
             raise UsageError(f"{name} has no direction, so that no condition can be better in it")
-        for check in self._run_checks:
-            if directed.name in check.blocks:
-                raise UsageError(f"{directed.name} means nothing here: {check.message}")
+        if name in self.blocked:
+            why = next(check.message for check in self.all_checks if name in check.blocks)
+            raise UsageError(f"{name} means nothing here: {why}")
         return directed
-
-    def changes(
-        self,
-        metric: str,
-        candidate: str | None = None,
-    ) -> pd.DataFrame:
-        """The metric of every paired unit under both conditions (`stats.effects`)."""
-        sides = self.labelled(self.baseline, self.candidate(candidate))
-        return unit_changes(sides, self.metric(metric).name)
 
     def by(
         self,
@@ -299,22 +243,12 @@ class Study(Result):
         >>> sorted(cmp.by("difficulty")["part"])
         ['easy', 'hard', 'medium']
         """
-        sides: dict[str, dict[str, pd.DataFrame]] = {
-            self.baseline: {},
-            self.candidate(candidate): {},
-        }
+        sides: dict[str, Any] = {self.baseline: {}, self.candidate(candidate): {}}
         for condition, seed, run, parts in self._of_runs(by_parts(self.units, column)):
             if condition in sides:
-                sides[condition][seed] = run.data.assign(**{PART: parts.array})
+                sides[condition][seed] = run.data.assign(**{PART: parts})
         names = [self.metric(metric).name for metric in metrics or [self.primary]]
         return compare_parts(sides, self.metrics, self.suite.unit, self.resampling, names)
-
-    def table(self, *names: str) -> HtmlTable:
-        """Metrics (by default the headline) of every candidate against the baseline; of one condition their values.
-
-        "all": every metric, folded.
-        """
-        return metric_table(self, *(names or self.usual))
 
     def samples(
         self,
@@ -343,13 +277,3 @@ class Study(Result):
     def paragraph(self) -> str:
         """Methods and results in words, for a paper."""
         return paper.paragraph(self)
-
-    def _repr_html_(self) -> str:
-        return in_cell(study_screen(self).html)
-
-    def __repr__(self) -> str:
-        """What came out, as plain text."""
-        lines = [f"{self.name}: {self.suite.title}, {len(self.results)} runs"]
-        lines += study_sentences.outcomes(self)
-        lines += check_lines(all_checks(self))
-        return "\n".join([*lines, self.signature])

@@ -6,6 +6,8 @@ take their sentences on them from here. The English texts are the keys of the tr
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -15,12 +17,12 @@ from ..core.language import listed, say
 from ..core.metric import metric_title
 from ..stats.compare import POWER
 from ..stats.effects import MIN_UNITS
-from .tables import shown_texts
+from ..stats.formulas import NEW_SEEDS, THESE_RUNS, THESE_TWO_RUNS, THIS_RUN
+from .tables import p_head, shown_texts
 from .text import interval, mde_text, number, p_equation
 
 if TYPE_CHECKING:
     from .result import Result
-    from .run import Run
     from .study import Study
 
 # a finding, and the numbers behind it ("" for none)
@@ -36,6 +38,12 @@ SHORTFALLS = {
     "missing": "missing values could turn it",
 }
 
+# what a verdict is called beside the numbers of its row, where it is more than the verdict
+BESIDE = {
+    "too few": "too few: {differ} of {n} differ",
+    "too few pairs": "too few pairs: {n}",
+}
+
 # what the row of a primary metric says, by its verdict
 FINDINGS = {
     "not measured": "{b} cannot be compared with {a} on “{title}”",
@@ -47,34 +55,35 @@ FINDINGS = {
     "too few pairs": "Too few pairs ({n}) to judge {b} against {a} on “{title}”",
 }
 
-# what intervals say, by the claim of `stats.formulas`
+# what intervals say of runs that are compared, and what by the claim of `stats.formulas`
+OF_RUNS = "{level} intervals cover new samples for these runs, not other seeds."
 COVER = {
-    "new samples, this run": "{level} intervals cover new samples from the same source, not other systems or seeds.",
-    "new samples, these two runs": "{level} intervals cover new samples for these two runs, not their other seeds.",
-    "new samples, these runs": "{level} intervals cover new samples for these runs, not other seeds.",
-    "new seeds and new samples (seeds taken as normal)": "{level} intervals cover new seeds and new samples; seeds are "
-    "taken as normal.",
+    THIS_RUN: "{level} intervals cover new samples from the same source, not other systems or seeds.",
+    THESE_TWO_RUNS: OF_RUNS,
+    THESE_RUNS: OF_RUNS,
+    NEW_SEEDS: "{level} intervals cover new seeds and new samples; seeds are taken as normal.",
 }
 
 
-def verdict_text(row: Row) -> str:
-    """The verdict of a row as it stands beside the metric's numbers.
-
-    >>> row = {"verdict": "too few", "short": "", "n_units": 40, "n_differ": 3}
-    >>> verdict_text(row), verdict_text({**row, "n_units": 5})
-    ('too few: 3 of 40 differ', 'too few pairs: 5')
-    """
+def _said(row: Row, texts: Mapping[str, str]) -> str:
+    """What the texts, by verdict, say of a row."""
     verdict = row["verdict"]
-    if verdict == "too few":
-        text = "too few: {differ} of {n} differ"
-        if row["n_units"] < MIN_UNITS:
-            text = "too few pairs: {n}"
-        return say(
-            text,
-            differ=int(row["n_differ"]),
-            n=int(row["n_units"]),
-        )
-    text = say(verdict)
+    if verdict == "too few" and row["n_units"] < MIN_UNITS:
+        verdict = "too few pairs"
+    return say(
+        texts.get(verdict, verdict),
+        a=row["baseline"],
+        b=row["candidate"],
+        title=metric_title(row["metric"], row["title"]),
+        margin=f"±{row['margin']:g}",
+        differ=int(row["n_differ"]),
+        n=int(row["n_units"]),
+    )
+
+
+def verdict_text(row: Row) -> str:
+    """The verdict of a row as it stands beside the metric's numbers."""
+    verdict, text = row["verdict"], _said(row, BESIDE)
     if row["short"]:
         return f"{text}: {say(SHORTFALLS[row['short']])}"
     if verdict == "equivalent":
@@ -92,17 +101,7 @@ def verdict_parts(
 
     Behind an equivalence stands the interval that lies within the margin.
     """
-    verdict = row["verdict"]
-    is_small = verdict == "too few" and row["n_units"] < MIN_UNITS
-    finding = say(
-        FINDINGS["too few pairs" if is_small else verdict],
-        a=row["baseline"],
-        b=row["candidate"],
-        title=metric_title(row["metric"], row["title"]),
-        margin=f"±{row['margin']:g}",
-        differ=int(row["n_differ"]),
-        n=int(row["n_units"]),
-    )
+    verdict, finding = row["verdict"], _said(row, FINDINGS)
     if verdict == "not measured":
         text = "it is not measured on both sides."
         if row["not_random"]:
@@ -112,25 +111,19 @@ def verdict_parts(
     if verdict == "equivalent":
         level = f"{200 * resampling.confidence - 100:.4g}%"
         ends = {"ci_low": row["equivalence_low"], "ci_high": row["equivalence_high"]}
-    before, after = number(row["value_baseline"]), number(row["value_candidate"])
-    delta = number(row["delta"], signed=True)
     details = [
         say(
             "{x} against {y}, a difference of {delta}",
-            x=after,
-            y=before,
-            delta=delta,
+            x=number(row["value_candidate"]),
+            y=number(row["value_baseline"]),
+            delta=number(row["delta"], signed=True),
         )
     ]
     if bounds := interval(ends, signed=True):
         details.append(f"{say('{level} interval', level=level)} {bounds}")
-    adjusted, p = row["p_adjusted"], row["p_value"]
-    if not is_null(adjusted) and adjusted != p:
-        details.append(f"{p_equation(adjusted)} {say('(adjusted)')}")
-    elif verdict != "too few":
-        details.append(p_equation(p))
-    if not bounds and verdict in ("better", "worse"):
-        details.append(say("all pairs differ alike: no interval"))
+    if verdict != "too few":
+        adjusted = row["p_adjusted"]
+        details.append(p_equation(row["p_value"] if is_null(adjusted) else adjusted))
     if row["short"]:
         details.append(say("no verdict: {why}", why=say(SHORTFALLS[row["short"]])))
     return finding, say("{details}.", details=listed(details, "; "))
@@ -142,31 +135,37 @@ def whole_sentence(finding: str, details: str) -> str:
 
 
 def size(shown: Result) -> str:
-    """How many units the numbers of each run rest on, "n = 54–60 (text_id)", and how many samples where clusters do."""
-    counts = sorted({run.n_units for run in shown.results})
-    ends = "–".join(map(number, dict.fromkeys([counts[0], counts[-1]])))
+    """How many units the numbers rest on, "n = 60 (text_id)", and how many samples where clusters do."""
     of_what = f"({shown.suite.unit})"
     if shown.n_clustered:
         of_what = say("clusters of {samples} samples", samples=shown.n_clustered)
-    return f"n = {ends} {of_what}"
+    return f"n = {number(shown.n_units)} {of_what}"
 
 
-def cover(rows: pd.DataFrame, resampling: Resampling) -> list[str]:
-    """What the intervals of estimates or differences cover, a sentence a claim."""
-    claims = rows.get("claim", pd.Series("new samples, this run", rows.index))
-    claims = sorted(set(claims[rows["ci_low"].notna()]))
-    if "candidate" in rows and rows["candidate"].nunique() > 1:
-        claims = [claim.replace("these two runs", "these runs") for claim in claims]
-    return [say(COVER.get(claim, claim), level=resampling.percent) for claim in claims]
+def finding(shown: Result) -> Parts:
+    """What a page is called: its first finding, or of several candidates those that differ from the baseline."""
+    if len(shown.candidates) > 1 and shown.primary:
+        return _among_several(shown), ""
+    return findings(shown)[0]
 
 
-def run_finding(run: Run) -> Parts:
-    """What the suite says of a run first; else its primary metric with value, interval and n, if it has any."""
-    own = run.suite.finding(run) if run.suite.finding else None
-    values = run.estimates[run.estimates["metric"] == run.primary].dropna(subset="value")
-    if own is None and values.empty:
-        return say("No headline metric of {run} can be measured", run=run.name), ""
-    return own or _value(values.iloc[0].to_dict(), run.resampling)
+def findings(shown: Result) -> list[Parts]:
+    """What came out: of a comparison its verdicts, of a run what its suite says, else values of the primary metric."""
+    found: list[Parts] = []
+    if shown.results == [shown] and shown.suite.finding:
+        found = [*filter(None, [shown.suite.finding(shown)])]
+    if shown.candidates:
+        rows = shown.differences_of(shown.primary).to_dict("records")
+        found = [verdict_parts(row, shown.resampling) for row in rows]
+    elif shown.primary and not found:
+        rows = shown.estimates_of(shown.primary).dropna(subset="value").to_dict("records")
+        found = [_value(row, shown.resampling) for row in rows]
+    return found or [(say("No headline metric can be measured here."), "")]
+
+
+def outcomes(shown: Result) -> list[str]:
+    """The findings, a sentence each."""
+    return [whole_sentence(*parts) for parts in findings(shown)]
 
 
 def _value(
@@ -174,79 +173,42 @@ def _value(
     resampling: Resampling,
 ) -> Parts:
     texts = shown_texts(estimate)
-    title = metric_title(estimate["metric"], estimate["title"])
+    lead = f"{metric_title(estimate['metric'], estimate['title'])} {texts['value']}"
+    if texts["condition"]:
+        lead = f"{texts['condition']}, {lead}"
     text = "{level} interval {bounds}, n = {n}" if texts["interval"] else "n = {n}"
     values = {"level": resampling.percent, "bounds": texts["interval"], "n": texts["n"]}
-    return f"{title} {texts['value']}", say(text, **values)
-
-
-def finding(study: Result) -> Parts:
-    """What the page of a study is called: its finding, and the numbers behind it.
-
-    Of one candidate its verdict; of several those that differ from the baseline; of one condition what it reaches. What
-    makes a whole run mean nothing stands before all.
-    """
-    void, others = _void_runs(study), _findings(study)
-    if len(study.candidates) > 1 and study.primary and not void:
-        return _among_several(study), ""
-    return [*void, *others, (study.name, "")][0]
-
-
-def outcomes(study: Result) -> list[str]:
-    """What came out, a sentence each: the verdicts; where there are none what the primary metric of each condition is.
-
-    What makes a whole run mean nothing is said before any of them.
-    """
-    return [whole_sentence(*parts) for parts in [*_void_runs(study), *_findings(study)]]
-
-
-def _void_runs(study: Result) -> list[Parts]:
-    """The runs of which a check says that none of their numbers means anything."""
-    return [
-        (f"{run.name}: {check.message}", "")
-        for run in study.results
-        for check in run.checks
-        if check.level == "blocking" and not check.blocks
-    ]
-
-
-def _findings(study: Result) -> list[Parts]:
-    if not study.primary:
-        return [(say("No headline metric can be measured here."), "")]
-    rows = study.differences_of(study.primary).to_dict("records")
-    found = [verdict_parts(row, study.resampling) for row in rows]
-    if not found:
-        for row in study.estimates_of(study.primary).dropna(subset="value").to_dict("records"):
-            value, details = _value(row, study.resampling)
-            found.append((f"{row['condition']}, {value}", details))
-    return found
+    return lead, say(text, **values)
 
 
 def _among_several(study: Result) -> str:
     """Which of several conditions differ from the baseline."""
-    rows = study.differences_of(study.primary)
-    values = {"title": study.title(study.primary), "baseline": study.baseline, "n": len(rows)}
     found = []
-    for verdict in CONFIRMED:
-        names = rows.loc[rows["verdict"] == verdict, "candidate"]
-        if len(names):
-            found.append(f"{say(verdict)}: {listed(names)}")
+    for verdict, names in _confirmed(study).items():
+        text = "{names} is {verdict}" if len(names) == 1 else "{names} are {verdict}"
+        found.append(say(text, names=names, verdict=say(verdict)))
     text = "No difference from {baseline} is confirmed on “{title}” ({n} conditions)"
     if found:
-        text = "Against {baseline} on “{title}”, {found}"
-    return say(text, found=listed(found, "; "), **values)
+        text = "Compared with {baseline} on “{title}”, {found}"
+    return say(
+        text,
+        found=listed(found, "; "),
+        title=study.title(study.primary),
+        baseline=study.baseline,
+        n=len(study.candidates),
+    )
+
+
+def _confirmed(study: Result) -> dict[str, list[str]]:
+    """Verdict -> the candidates of which it is confirmed on the primary metric."""
+    rows = study.differences_of(study.primary)
+    found = {word: rows.loc[rows["verdict"] == word, "candidate"].tolist() for word in CONFIRMED}
+    return {verdict: names for verdict, names in found.items() if names}
 
 
 def by_finding(study: Result) -> list[str]:
     """The candidates, those first that the finding of a study names, in its order."""
-    rows = study.differences_of(study.primary)
-    confirmed = rows[rows["verdict"].isin(CONFIRMED)]
-    named = confirmed.sort_values(
-        "verdict",
-        key=lambda verdicts: verdicts.map(CONFIRMED.index),
-        kind="stable",
-    )
-    return list(dict.fromkeys([*named["candidate"], *study.candidates]))
+    return list(dict.fromkeys([*chain(*_confirmed(study).values()), *study.candidates]))
 
 
 def settling(study: Result) -> list[str]:
@@ -258,43 +220,38 @@ def settling(study: Result) -> list[str]:
     return [say(text, now=mde_text(rows[0]), power=POWER)]
 
 
-def how(study: Result) -> str:
+def how(shown: Result) -> str:
     """By which rules the verdicts were reached, and what the intervals cover, a few sentences; "" without intervals."""
-    if not study.candidates:
-        return " ".join(cover(study.estimates, study.resampling))
-    first, other = (set(study.conditions[name]) for name in (study.baseline, study.candidates[0]))
-    by = study.suite.unit
-    if study.seeded:
-        by = say("sample and seed") if first == other else say("sample")
-    paired = say("Paired by {by}; samples missing on one side are left out.", by=by)
-    covered = cover(study.differences_of(*study.headline), study.resampling)
-    return " ".join([paired, *family(study), *covered])
+    rows, sentences = shown.estimates_of(*shown.headline), []
+    if shown.candidates:
+        by, rows = shown.suite.unit, shown.differences_of(*shown.headline)
+        if shown.seeds:
+            has_same = len(set(map(frozenset, shown.conditions.values()))) == 1
+            by = say("sample and seed") if has_same else say("sample")
+        text = "Paired by {by}; samples missing on one side are left out."
+        sentences = [say(text, by=by), *family(shown)]
+    claims = rows.get("claim", pd.Series(THIS_RUN, rows.index))[rows["ci_low"].notna()]
+    covered = [say(COVER[claim], level=shown.resampling.percent) for claim in sorted(set(claims))]
+    return " ".join([*sentences, *dict.fromkeys(covered)])
 
 
 def family(study: Result) -> list[str]:
     """How the p of the headline stand to each other, and what a verdict needs; nothing where none is tested."""
     rows = study.differences_of(*study.headline)
-    if rows.empty:
+    if rows.empty or rows["p_adjusted"].isna().all():
         return []
-    tested = rows[rows["p_adjusted"].notna() & (rows["n_units"] >= MIN_UNITS)]
-    if tested.empty:
-        return []
-    texts = {
-        True: "The {n} comparisons on “{title}” are tested together, and their intervals adjusted likewise.",
-        False: "p and intervals of the other {n} headline comparisons are adjusted together (step-down max-T).",
-    }
-    title, sentences = study.title(study.primary), []
-    for is_primary, text in texts.items():
-        n = int((tested["primary"] == is_primary).sum())
-        if n > 1:  # one alone is not adjusted
-            sentences.append(say(text, title=title, n=n))
+    sentences, level = [], study.resampling.level
+    if p_head(rows) != "p":
+        text = (
+            "p and intervals are adjusted together (step-down max-T): those of the primary metric, and those of the other "
+            "headline metrics."
+        )
+        sentences.append(say(text))
     text = "Better or worse: p at most {level}, an interval that leaves out 0, and {least} pairs or more."
-    level = f"{study.resampling.level:g}"
-    sentences.append(say(text, level=level, least=MIN_UNITS))
+    sentences.append(say(text, level=f"{level:g}", least=MIN_UNITS))
     if study.margin:
         text = "Equivalent: the {level} interval lies within the declared margin (two one-sided tests)."
-        level = f"{200 * study.resampling.confidence - 100:.4g}%"
-        sentences.append(say(text, level=level))
+        sentences.append(say(text, level=f"{100 - 200 * level:.4g}%"))
     return sentences
 
 

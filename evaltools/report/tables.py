@@ -114,9 +114,9 @@ def stack(
     return HtmlTable(Markup("").join(items), frame)
 
 
-def shown_texts(row: Row, raw: str = "") -> dict[str, str]:
+def shown_texts(row: Row) -> dict[str, str]:
     """What a reader sees of an estimate, or of a row of a comparison, as text; no number of a metric that a check
-    blocks. `raw` stands behind a p that is not adjusted."""
+    blocks. Behind a p that is not adjusted stands "raw"."""
     is_compared = "delta" in row
     texts = {
         "metric": str(row["metric"]),
@@ -128,7 +128,7 @@ def shown_texts(row: Row, raw: str = "") -> dict[str, str]:
     if is_compared:
         p = p_text(row["p_adjusted"])
         if not p and not is_null(row["p_value"]):
-            p = f"{p_text(row['p_value'])}{raw}"
+            p = f"{p_text(row['p_value'])} {say('raw')}"
         return {
             **texts,
             "baseline": number(row["value_baseline"]),
@@ -143,7 +143,7 @@ def shown_texts(row: Row, raw: str = "") -> dict[str, str]:
     return {
         **texts,
         "value": say("cannot be measured") if is_blocked else estimate_text(row),
-        "ratio": " / ".join(ratio) if len(ratio) == 2 else "",
+        "ratio": " / ".join(ratio) if len(ratio) == 2 else f"n = {texts['n']}",
         "method": text_of(row["ci_method"]),
     }
 
@@ -163,7 +163,7 @@ def text_table(
     columns: Mapping[str, str] = PLAIN,
 ) -> pd.DataFrame:
     """Estimates, or a comparison, as text, a row each. `columns`: text of `shown_texts` -> its head."""
-    texts = [shown_texts(row, " raw") for row in rows.to_dict("records")]
+    texts = [shown_texts(row) for row in rows.to_dict("records")]
     return pd.DataFrame(texts, columns=list(columns), dtype=object).rename(columns=columns)
 
 

@@ -280,7 +280,7 @@ def width_of(text: str) -> int:
 # --- tables in Markdown and LaTeX
 
 # what a cell of a column of numbers holds, as text
-NUMBERS = re.compile(r"(\[?[-−+]?\d[-−+\d.,±%\[\] †‡]*|N/A)?")
+NUMBERS = re.compile(r"(\[?[-−+]?\d[-−+\d.,±%\[\] ]*|N/A)?")
 
 
 class Strong(str):
@@ -379,8 +379,6 @@ _TEX = {
     '"': r"\textquotedbl{}",
     **{c: "\\" + c for c in "&%$#_{}"},
     **{c: f"$\\{name}$" for c, name in zip("↑↓≤±Δ", ("uparrow", "downarrow", "le", "pm", "Delta"))},
-    "†": r"\textsuperscript{\dag}",
-    "‡": r"\textsuperscript{\ddag}",
     "−": "$-$",
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,7 +48,22 @@ def run_checks(run: Run) -> list[Check]:
     checks += constant_metrics(run.estimates, headline)
     checks += class_sizes(run.estimates, run.metrics)
     checks += mean_units(run.estimates, run.metrics)
-    return worst_first(checks)
+    return worst_first([*checks, *_of_input(run, {check.code for check in checks})])
+
+
+def _of_input(run: Run, stated: set[str]) -> Iterator[Check]:
+    """What was wrong with the input of a run, but for what a check says under the same code."""
+    found = [problem for problem in run.manifest.problems if problem.code not in stated]
+    if found:
+        text = "This run is not complete: {what}" if run.manifest.incomplete else "input: {what}"
+        counts = listed(f"{problem.count} × {problem.code}" for problem in found)
+        n = sum(problem.count for problem in found)
+        yield Check(
+            "input",
+            "warning",
+            say(text, what=counts),
+            n,
+        )
 
 
 def study_checks(study: Result, *metrics: str) -> list[Check]:
@@ -56,52 +71,33 @@ def study_checks(study: Result, *metrics: str) -> list[Check]:
 
     What is missing on one side is looked for on these metrics, by default those that lead.
     """
-    checks = checks_of_runs([spoken_checks(run) for run in study.results])
     missing = {run.name: study.n_units - run.n_units for run in study.results}
-    checks += lacking("missing-units", missing, study.n_units)
+    checks = [*lacking("missing-units", missing, study.n_units)]
     if study.candidates:
-        names = metrics or dict.fromkeys([study.primary, *study.headline])
-        differences = study.differences_of(*names)
+        differences = study.differences_of(*(metrics or study.headline))
         checks += [*one_sided_missing(differences), *not_random(differences)]
         for candidate, rows in study.frame.groupby("candidate", sort=False):
-            checks += other_texts(rows["n_other_texts"].iloc[0], study.baseline, candidate)
-    if study.seeded:
-        seeds = dict.fromkeys(seed for runs in study.conditions.values() for seed in runs)
+            checks += other_texts(
+                rows["n_other_texts"].iloc[0],
+                study.baseline,
+                candidate,
+            )
+    if seeds := study.seeds:
         lacks = {n: [s for s in seeds if s not in runs] for n, runs in study.conditions.items()}
         checks += lacking("missing-seeds", lacks, len(seeds))
+    checks += checks_of_runs([spoken_checks(run) for run in study.results])
     return worst_first(checks)
 
 
-def spoken_checks(shown: Result) -> Sequence[Check]:
-    """The checks in the language in force; those that a result holds are in English, as in metrics.json."""
-    if language() == "en":
+def spoken_checks(shown: Result, *metrics: str) -> Sequence[Check]:
+    """The checks in the language in force; those that a result holds are in English, as in metrics.json.
+
+    `metrics`: as `study_checks` takes them.
+    """
+    if language() == "en" and not metrics:
         return shown.checks
     (first, *_) = shown.results
-    return run_checks(first) if first is shown else study_checks(shown)
-
-
-def all_checks(shown: Result, *metrics: str) -> list[Check]:
-    """The checks that failed, and what was wrong with the input of the runs; of a study perhaps as to these metrics."""
-    found = study_checks(shown, *metrics) if metrics else spoken_checks(shown)
-    texts = [f"{run.name}: {text}" for run in shown.results if (text := problems_of(run))]
-    message = say("input: {what}", what=listed(texts, "; "))
-    return [*found, *([Check("input", "warning", message)] if texts else [])]
-
-
-def problems_of(run: Run) -> str:
-    """What was wrong with the input of a run: "3 × bad-json, 1 × unknown-uid"; "" where nothing was.
-
-    What a check of the run says in words, under the same code, is left to it.
-    """
-    stated = {check.code for check in run.checks}
-    problems = listed(
-        f"{problem.count} × {problem.code}"
-        for problem in run.manifest.problems
-        if problem.code not in stated
-    )
-    if run.manifest.incomplete:
-        return say("this run is not complete: {problems}", problems=problems)
-    return problems
+    return run_checks(first) if first is shown else study_checks(shown, *metrics)
 
 
 def is_bundled(shown: Result) -> bool:
@@ -116,21 +112,19 @@ def is_bundled(shown: Result) -> bool:
 def signature(shown: Result) -> str:
     """One line that says how the numbers of a run, or of a study by its first run, were made (after sacreBLEU)."""
     run = shown.results[0]
-    seeds = {seed for of_seed in shown.conditions.values() for seed in of_seed}
-    usual = run.suite.headline_names(run.options, frozenset())
     parts = {
         "suite": run.suite.name,
         **run.options.signature(),
         "metrics": run.manifest.policy.get("metrics"),
         "policy": run.manifest.policy["eval_policy_hash"],
-        "primary": None if shown.primary in usual[:1] else shown.primary,
+        "primary": shown.declared,
         "where": run.query or None,
         "n": shown.n_units,
         "unit": run.suite.unit,
         "ci": f"{run.resampling.method}{100 * run.resampling.confidence:g}",
         "resamples": run.resampling.n_resamples,
         "seed": run.resampling.seed,
-        "seeds": ",".join(sorted(filter(None, seeds), key=natural)) or None,
+        "seeds": ",".join(sorted(shown.seeds, key=natural)) or None,
         "version": __version__,
     }
     return "|".join(f"{key}:{value}" for key, value in parts.items() if value is not None)
@@ -153,29 +147,21 @@ def provenance(shown: Result) -> HtmlTable:
     Times stand in the manifest only.
     """
     first = shown.results[0]
-    settings = say(
-        "{method}, {n:,} resamples, {level}, seed {seed}",
-        method=first.resampling.method,
-        n=first.resampling.n_resamples,
-        level=first.resampling.percent,
-        seed=first.resampling.seed,
-    )
-    used = listed(f"{name} {n}" for name, n in count_methods(shown).items())
+    text = "{method}, {n_resamples:,} resamples, {level}, seed {seed}"
+    settings = say(text, level=first.resampling.percent, **dict(first.resampling))
+    used = [f"{name} {n}" for name, n in count_methods(shown).items()]
     rows = [
-        *(
-            (
-                say("input: {what}", what=entry.role),
-                f"{Path(entry.path).name} · {entry.bytes:,} B · sha256 {entry.sha256}",
-            )
-            for run in shown.results
-            for entry in run.manifest.inputs
-        ),
-        *(
-            (say("policy: {what}", what=key), value if isinstance(value, str) else dumps(value))
-            for key, value in first.policy.items()
-        ),
-        (say("intervals"), f"{settings}; {used}" if used else settings),
-        (say("signature"), f"{shown.signature} ({short_signature(shown)})"),
+        (
+            say("input: {what}", what=entry.role),
+            f"{Path(entry.path).name} · {entry.bytes:,} B · sha256 {entry.sha256}",
+        )
+        for run in shown.results
+        for entry in run.manifest.inputs
     ]
+    for key, value in first.policy.items():
+        text = value if isinstance(value, str) else dumps(value)
+        rows.append((say("policy: {what}", what=key), text))
+    rows.append((say("intervals"), "; ".join(filter(None, [settings, listed(used)]))))
+    rows.append((say("signature"), f"{shown.signature} ({short_signature(shown)})"))
     frame = pd.DataFrame(rows, columns=["what", "value"]).drop_duplicates()
     return fold(say("Inputs, policy and signature"), table(frame))

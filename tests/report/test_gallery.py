@@ -105,7 +105,6 @@ def test_a_study_of_names_that_begin_as_formulas_has_its_verdicts(tmp_path: Path
     [
         ([check("x", "info", "note")], [], ("no caution", "good")),
         ([FEW], [], ("cautions: 1", "warning")),
-        ([FEW], [problem("warning", "bad-key")], ("cautions: 2", "warning")),
         ([check("missing-not-random", "blocking", "lacks")], [], ("cautions: 1", "warning")),
         ([FEW, OUTSIDE], [], ("cannot be measured", "error")),
         ([], [problem("error", "bad-json")], ("incomplete", "error")),

@@ -13,7 +13,7 @@ from markupsafe import Markup
 import evaltools as et
 from evaltools.core.language import speaking
 from evaltools.report import paper, study_sentences
-from evaltools.report.first_screen import run_screen, study_screen, trust_line
+from evaltools.report.first_screen import first_screen, trust_line
 from evaltools.report.tables import frame_table, table
 from evaltools.report.text import interval, number
 
@@ -43,7 +43,7 @@ def study() -> et.Study:
 
 
 def test_the_title_of_a_run_is_what_review_did(run: et.Run) -> None:
-    html = run_screen(run).html
+    html = first_screen(run).html
     assert "cover new samples from the same source" in words(html)
     title = words(re.findall(r"<h1.*?</h1>", html, re.DOTALL)[0])
     fixed, broken = run["fix_rate_refpol"], run["break_rate_refpol"]
@@ -56,7 +56,7 @@ def test_the_title_of_a_run_is_what_review_did(run: et.Run) -> None:
 
 
 def test_the_title_of_a_study_is_its_verdict_and_stands_once(study: et.Study) -> None:
-    html = study_screen(study).html
+    html = first_screen(study).html
     row = study["tuple_f1_s2_refpol"]
     verdict = "not shown to differ from" if row["verdict"] == "tied" else f"{row['verdict']} than"
     assert words(html).count(f"is {verdict} no_memory") == 1
@@ -70,15 +70,15 @@ def test_links_of_the_first_screen_open_what_they_name() -> None:
     runs = [scores(name, [x, 0.5, 1.0, x] * 5) for name, x in (("a", 0.2), ("b", 0.2), ("c", 0.9))]
     runs[1].data.loc[0, "score"] = 0.1
     study, pair = et.study(runs), et.study(runs[::2])
-    (target,) = re.findall(r'href="#(group-[^"]*)"', study_screen(pair).html)
+    (target,) = re.findall(r'href="#(group-[^"]*)"', first_screen(pair).html)
     assert f'id="{target}"' in pair.samples().html and not study_sentences.settling(study)
     shown = study.samples().html
     assert "a → c" in words(shown).split("a → b")[0], "the candidate that the finding names first"
     assert study.table().html.count('class="et-axis"') == 1, "over all conditions"
     ids = re.findall(r' id="([^"]*)"', shown)
-    assert len(ids) == len(set(ids)) > 10 and "#group" not in study_screen(study).html
+    assert len(ids) == len(set(ids)) > 10 and "#group" not in first_screen(study).html
     dialogues = et.study(["example:memfin/memory_agent", "example:memfin/plain_llm"])
-    assert "4 Lower under plain_llm" in words(study_screen(dialogues).html)
+    assert "4 Lower under plain_llm" in words(first_screen(dialogues).html)
     of_paper = paper.markdown(dialogues)
     assert "| Failed turns | 3 | 1 |" in of_paper and "adjusted" not in of_paper
     assert ">Failed turns<" in dialogues.table("all").html
@@ -92,9 +92,8 @@ def test_blocked_metrics_are_one_line_and_no_number(run: et.Run) -> None:
     name = run.primary
     check = et.Check("ref-outside-gold", "blocking", "no ref is in the gold", blocks=(name,))
     others = [other for other in run.headline if other != name]
-    leads = {"headline": others, "leading": others[0]}
-    void = replace(run, checks=(check,), manifest=run.manifest.model_copy(update=leads))
-    shown = words(run_screen(void).html)
+    void = replace(run, checks=(check,))
+    shown = words(first_screen(void).html)
     assert f"Cannot be measured here: {void.title(name)}" in shown
     assert name not in void.headline
     table = words(void.table().html).split("Cannot be measured here")[0]
@@ -158,7 +157,7 @@ def test_cards_and_counts_of_clusters_are_of_samples() -> None:
     study = et.study(rows, suite="table", baseline="old", resampling=FAST)
     shown = study.samples()
     assert shown.frame is not None and len(shown.frame) == 8
-    said, first = words(shown.html), words(study_screen(study).html)
+    said, first = words(shown.html), words(first_screen(study).html)
     assert said.count("old 0 q") == said.count("new 0, 1 q") == 8 and "old 0, 1" not in said
     for group in ("Higher under new", "Lower under new"):
         assert f"{group} 4" in said and f"4 {group}" in first
@@ -167,7 +166,7 @@ def test_cards_and_counts_of_clusters_are_of_samples() -> None:
 @pytest.mark.parametrize("values", [[0.5], [None, None], [1.0] * 12])
 def test_one_unit_nothing_measured_and_no_interval_make_pages_without_a_hole(values: Any) -> None:
     run = scores("n" * 200 if len(values) == 1 else "run", values)
-    for html in (run_screen(run).html, run.samples().html, run.table().html):
+    for html in (first_screen(run).html, run.samples().html, run.table().html):
         assert "nan" not in words(html).lower().split() and "None" not in words(html)
 
 
@@ -208,7 +207,7 @@ NAMES = re.compile(
 def test_a_page_mixes_no_languages(lang: str, suite: str, runs: list[str]) -> None:
     study = et.study(runs, suite=suite, resampling=FAST)
     with speaking(lang):
-        pieces = [study_screen(study).html, run_screen(study.results[0]).html]
+        pieces = [first_screen(study).html, first_screen(study.results[0]).html]
         pieces += [study.table("all").html, study.samples().html]
     for html in pieces:
         text = re.sub(

@@ -42,7 +42,7 @@ def test_the_first_condition_by_name_is_the_baseline_whatever_the_order(
     et.study(study.results, out=tmp_path / "a")
     et.study(shuffled, out=tmp_path / "b")
     files = sorted(p.relative_to(tmp_path / "a") for p in (tmp_path / "a").rglob("*.csv"))
-    assert len([f for f in files if "_aggregated" in str(f)]) == 4
+    assert len([f for f in files if "_aggregated" in str(f)]) == 5
     for f in files:
         assert (tmp_path / "a" / f).read_bytes() == (tmp_path / "b" / f).read_bytes(), f
 

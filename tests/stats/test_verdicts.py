@@ -121,7 +121,7 @@ def test_units_that_all_differ_alike_have_no_interval_of_no_width() -> None:
     study = et.compare(list(range(10)), list(range(1, 11)))
     row = study["value"]
     assert np.isnan(row["ci_low"]) and row["verdict"] == "better"
-    assert "p = 0.002; all pairs differ alike: no interval." in repr(study)
+    assert "a difference of +1.000; p = 0.002." in repr(study)
 
 
 def test_no_verdict_contradicts_the_interval_beside_it() -> None:

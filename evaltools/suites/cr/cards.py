@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ...core.check import Check, Level, duplicate_texts, share_check
+from ...core.check import Check, duplicate_texts, share_check
 from ...core.files import write_csv, write_text
 from ...core.language import listed, say
 from ...core.metric import Metric
@@ -262,12 +262,12 @@ def checks(run: Run) -> Iterator[Check]:
         )
     yield from gold_without_pairs(run)
     yield from ref_outside_gold(run)
-    yield from of_samples(data)
+    yield from of_samples(run)
 
 
-def of_samples(data: pd.DataFrame) -> Iterator[Check]:
+def of_samples(run: Run) -> Iterator[Check]:
     """Tuples that take no part, samples without a stage 1, a prediction or a reply, and replies of the stand-in."""
-    of = len(data)
+    data, of = run.data, len(run.data)
     text = "{n} of {of} predicted tuples have an empty ref: they take no part in the metrics by ref"
     n_invalid, n_pred = data["n_invalid_ref"].sum(), data["n_pred_used"].sum()
     yield from share_check(
@@ -300,13 +300,14 @@ def of_samples(data: pd.DataFrame) -> Iterator[Check]:
         " tuples that are left"
     )
     n_failed = data["parse_failed"].sum()
-    level: Level = "blocking" if n_failed == of else "warning"
+    is_nothing = n_failed == of
     yield from share_check(
         "parse-failures",
-        level,
+        "blocking" if is_nothing else "warning",
         text,
         n_failed,
         of,
+        tuple(metric.name for metric in run.metrics) if is_nothing else (),
     )
     text = "the replies of {n} samples are a stand-in's, by rules: no model was asked, the numbers are of none"
     yield from share_check(

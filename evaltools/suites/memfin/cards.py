@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ...core.check import Check, duplicate_texts, share_check
+from ...core.check import Check, check_lines, duplicate_texts, share_check
 from ...core.files import write_json, write_jsonl, write_text
 from ...core.language import listed, say
 from ...core.manifest import SCHEMA_VERSION
@@ -18,7 +18,6 @@ from ...report.samples import Line, Place, Row, SampleView
 from ...report.study_sentences import whole_sentence
 from ...report.tables import text_table
 from ...report.text import markdown, markdown_table
-from ...report.trust import problems_of
 from ...stats.effects import MIN_UNITS
 from .measures import MEASURES, counters, eligibility, micro_and_macro
 from .score import TURN_EVAL
@@ -384,7 +383,7 @@ def metrics_summary(result: Run) -> dict[str, Any]:
 def report_md(result: Run) -> str:
     """The numbers of a run as one Markdown page.
 
-    Metrics with intervals, eligibility, problems in the input, signature.
+    Metrics with intervals, eligibility, checks, signature.
     """
     n = counters(result.data)
     parts = [
@@ -397,6 +396,6 @@ def report_md(result: Run) -> str:
     ]
     parts.append(markdown_table(text_table(result.estimates), caption="## Metrics"))
     parts.append(markdown_table(eligibility(result), caption="## Eligibility"))
-    parts.append(f"Problems in the input: {problems_of(result) or 'none'}.\n")
+    parts += [f"{markdown(line)}\n" for line in check_lines(result.checks)]
     parts.append(f"`{result.signature}`\n")
     return "\n".join(parts)

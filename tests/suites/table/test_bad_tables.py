@@ -48,7 +48,7 @@ def test_bad_rows_are_named_with_their_line(
     assert "n = 2" in done.output and "(1 in all)" in " ".join(done.output.split())
     run = et.load(tmp_path / "out/results/scores")
     assert run["acc"]["n_units"] == 2  # the other row and c
-    assert "Caution: input: scores: this run is not complete: 1 ×" in repr(run)
+    assert "Caution: This run is not complete: 1 ×" in repr(run)
 
 
 @pytest.mark.parametrize(
