@@ -8,6 +8,7 @@ import json
 import os
 import re
 import tempfile
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -28,6 +29,11 @@ def asset_dir(name: str) -> Path:
     """The folder of that name ("notebooks", "templates"), inside the package or beside it in a source checkout."""
     inside = PACKAGE / name
     return inside if inside.is_dir() else PACKAGE.parent / name
+
+
+def toml_beside(module: str, name: str) -> dict[str, Any]:
+    """What a TOML file of the package holds, which stands beside the module of this `__file__`."""
+    return tomllib.loads(Path(module).with_name(name).read_text(encoding="utf-8"))
 
 
 EXAMPLES = PACKAGE / "app" / "examples"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -13,7 +13,9 @@ from ...core.check import Check, duplicate_texts, share_check
 from ...core.files import write_csv, write_text
 from ...core.language import listed, say
 from ...core.metric import Metric
+from ...report.run import Run
 from ...report.samples import Line, Place, Row, SampleView
+from ...report.study import Study
 from ...report.tables import text_table
 from ...report.text import markdown, markdown_table
 from .schema import STAND_IN
@@ -28,11 +30,6 @@ from .tuples import (
     match_pairs,
     pairs,
 )
-
-if TYPE_CHECKING:
-    from ...report.run import Run
-    from ...report.study import Study
-
 
 GROUPS = {
     "broken": ("outcome_{key} == 'break'", "Broken: right before review, wrong after"),

@@ -165,15 +165,6 @@ def stage1_rows(card: Scorecard) -> list[TupleRow]:
     return []
 
 
-def labels(output: Any) -> tuple[str | None, str | None]:
-    """Sentence labels of stage 1 and of the final result; None where a stage gave none.
-
-    stage1_ate.label against final_result.label, else stage2_ate.label.
-    """
-    final = at(output, "final_result", "label") or at(output, "stage2_ate", "label")
-    return at(output, "stage1_ate", "label") or None, final or None
-
-
 FILES = {
     "scorecards": "scorecards.jsonl",
     "outputs": "outputs.jsonl",

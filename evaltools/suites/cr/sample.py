@@ -19,7 +19,6 @@ from .read import (
     CrOptions,
     at,
     final_rows,
-    labels,
     output_of,
     process_trace,
     profile_of,
@@ -27,7 +26,7 @@ from .read import (
     text_id,
 )
 from .schema import ReviewAction, Scorecard, TupleRow
-from .scorecard import DROP_REASONS, drop_reason, stage_delta
+from .scorecard import DROP_REASONS, drop_reason
 from .tuples import (
     KEYS,
     POLARITIES,
@@ -84,13 +83,14 @@ def unit_row(
     policy, meta = options.match_policy, card.meta
     text = meta.input_text or ""
     source, rows = final_rows(card)
+    before_review = stage1_rows(card)
     predicted = [read_tuple(row) for row in rows]
     ranked = [(rank(row, named.term), named) for row, named in zip(rows, predicted)]
     gold = Side([read_tuple(row, gold=True) for row in gold_rows], policy)
-    stage1 = Side([read_tuple(row) for row in stage1_rows(card) or rows], policy)
+    stage1 = Side([read_tuple(row) for row in before_review or rows], policy)
     final = Side(predicted, policy)
+    has_gold = bool(gold.tuples)
     protocol = meta.protocol_mode != PREDICTIONS
-    compared_text = term_key(collapse(text), policy)
     return {
         "line": line,
         "text_id": text_id(card),
@@ -105,23 +105,13 @@ def unit_row(
         "protocol": protocol,
         "n": True,
         "n_gold_tuples": len(gold.tuples),
-        "has_gold": bool(gold.tuples),
-        "reviewable": protocol and bool(gold.tuples),
-        "n_pred_used": len(final.tuples) if gold.tuples else 0,
-        "n_invalid_ref": [ref for ref, _, _ in final.tuples].count("") if gold.tuples else 0,
+        "has_gold": has_gold,
+        "reviewable": protocol and has_gold,
+        "n_pred_used": len(final.tuples) if has_gold else 0,
+        "n_invalid_ref": sum(not named.ref for named in final.tuples) if has_gold else 0,
         **{f"from_{name}": source == name for name in FINAL_SOURCES},
-        **_f1_columns(
-            gold,
-            stage1,
-            final,
-            protocol,
-        ),
-        **_aspect_columns(
-            gold,
-            final,
-            ranked,
-            options,
-        ),
+        **_f1_columns(gold, stage1, final, protocol),
+        **_aspect_columns(gold, final, ranked, options),
         **_implicit_columns(card, gold_rows, rows),
         **_review_columns(
             card,
@@ -129,9 +119,13 @@ def unit_row(
             final,
             protocol,
         ),
-        **_risk_columns(card),
-        **_drop_columns(card, text, options),
-        "final_out_of_text": any(p[0] not in compared_text for p in final.pairs["otepol"]),
+        "empty_stage1": protocol and bool(predicted) and not before_review,
+        **_risk_columns(
+            card,
+            text,
+            final,
+            options,
+        ),
         "latency_ms": NAN if meta.latency_ms is None else meta.latency_ms,
         "has_latency": meta.latency_ms is not None,
     }
@@ -237,30 +231,37 @@ def _review_columns(
     final: Side,
     protocol: bool,
 ) -> dict[str, Any]:
-    """What reviewers and arbiter did, and what changed. Seed cr_metrics_spec 4.1, 4.2."""
+    """What reviewers and arbiter did, and whether review changed the sample. Seed cr_metrics_spec 4.1, 4.2.
+
+    Changed: the (term, polarity) pairs differ, where an implicit tuple is one whatever its ref, or both labels exist and
+    differ. `change_type`: guided_by_review (a reviewer or the arbiter acted), unguided (none did), none (no change).
+    """
     output = output_of(card)
     reviews = at(output, "analysis_flags", "review_actions") or ()
     arbiter = at(output, "analysis_flags", "arb_actions") or ()
-    label_stage1, label_final = labels(output)
-    delta = stage_delta(
-        stage1.pairs["otepol"],
-        final.pairs["otepol"],
-        label_stage1,
-        label_final,
-        reviewed=bool(reviews or arbiter),
-    )
+    label_stage1 = at(output, "stage1_ate", "label") or None
+    label_final = at(output, "final_result", "label") or at(output, "stage2_ate", "label") or None
+    before, after = ({pair[:2] for pair in side.pairs["otepol"]} for side in (stage1, final))
+    label_changed = bool(label_stage1 and label_final) and label_stage1 != label_final
+    changed = before != after or label_changed
+    change_type = "none"
+    if changed:
+        change_type = "guided_by_review" if reviews or arbiter else "unguided"
     return {
         "label_stage1": label_stage1,
         "label_final": label_final,
         "reviews": _actions(reviews),
         "arbiter": _actions(arbiter),
-        **delta,
-        "change_type": delta["change_type"] if protocol else None,
-        "guided": delta["change_type"] == "guided_by_review",
-        "stage_delta_mismatch": at(card, "stage_delta", "changed") not in (None, delta["changed"]),
+        "changed": changed,
+        "pairs_changed": before != after,
+        "label_changed": label_changed,
+        "n_s1_pairs": len(before),
+        "n_final_pairs": len(after),
+        "change_type": change_type if protocol else None,
+        "guided": change_type == "guided_by_review",
+        "stage_delta_mismatch": at(card, "stage_delta", "changed") not in (None, changed),
         "reviewed": bool(reviews),
         "arbitrated": bool(arbiter),
-        "empty_stage1": protocol and bool(final.tuples) and not stage1_rows(card),
     }
 
 
@@ -270,8 +271,17 @@ def _actions(actions: Iterable[ReviewAction]) -> str:
     return _as_json(cells).decode()
 
 
-def _risk_columns(card: Scorecard) -> dict[str, bool]:
-    """Risks that the validator found, and opinions without ground. Seed cr_metrics_spec 4.3, D9."""
+def _risk_columns(
+    card: Scorecard,
+    text: str,
+    final: Side,
+    options: CrOptions,
+) -> dict[str, bool]:
+    """Risks that the validator found, opinions without ground, aspects that filtering dropped, terms beyond the text.
+
+    Of a dropped aspect the stored reason counts where it is one of DROP_REASONS, else the one that its term and span
+    give. Seeds cr_metrics_spec 4.3, cr_hallucination_rate 2; D9, D10.
+    """
     in_stage2: list[bool] = []
     ids: list[str] = []
     for verdict in card.validator or ():
@@ -281,42 +291,24 @@ def _risk_columns(card: Scorecard) -> dict[str, bool]:
     negation_contrast = any("NEGATION" in name or "CONTRAST" in name for name in ids)
     judgements = at(card, "atsa", "sentiment_judgements") or ()
     unsupported = any(judgement.opinion_grounded is False for judgement in judgements)
+    reasons = set()
+    debug = at(card, "inputs", "ate_debug")
+    for aspect in at(debug, "filtered") or ():
+        if aspect.action == "drop":
+            reason = aspect.drop_reason
+            if reason not in DROP_REASONS:
+                reason = drop_reason(text, aspect, options) or "invalid_target"
+            reasons.add(reason)
+    compared_text = term_key(collapse(text), final.policy)
     return {
         "risk_s1": not all(in_stage2),
         "risk_s2": any(in_stage2),
         "risk_cleared": in_stage2 != [] and not any(in_stage2),
         "negation_contrast": negation_contrast,
         "residual_risk": any(in_stage2) or negation_contrast or unsupported,
-    }
-
-
-def _drop_columns(
-    card: Scorecard,
-    text: str,
-    options: CrOptions,
-) -> dict[str, bool]:
-    """Whether aspect filtering dropped something, and why. Seed cr_hallucination_rate 2.
-
-    The stored reason counts where it is one of DROP_REASONS, else the one that the term and its span give.
-    """
-    reasons = set()
-    for aspect in (
-        at(
-            card,
-            "inputs",
-            "ate_debug",
-            "filtered",
-        )
-        or ()
-    ):
-        if aspect.action == "drop":
-            reason = aspect.drop_reason
-            if reason not in DROP_REASONS:
-                reason = drop_reason(text, aspect, options) or "invalid_target"
-            reasons.add(reason)
-    return {
         "hallucinated": bool(reasons or at(card.ate or card.ate_score, "hallucination_flag")),
         **{f"drop_{reason}": reason in reasons for reason in DROP_REASONS},
+        "final_out_of_text": any(p[0] not in compared_text for p in final.pairs["otepol"]),
     }
 
 

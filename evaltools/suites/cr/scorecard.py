@@ -1,4 +1,4 @@
-"""Runner outputs and gold -> scorecards: aspect filtering, stage delta, and how they stand in the file.
+"""Runner outputs and gold -> scorecards: aspect filtering, and how they stand in the file.
 
 Sources: seed cr_hallucination_rate sections 2-3, seed cr_metrics_spec sections 4.1-4.3; decision D10.
 """
@@ -11,7 +11,6 @@ from typing import Any
 
 from .read import CrOptions, at
 from .schema import Aspect, Output, TupleRow
-from .tuples import Pair
 
 DROP_REASONS = ("out_of_text", "span_mismatch", "invalid_target")
 
@@ -23,6 +22,7 @@ STAGE_DELTA = (
     "n_final_pairs",
     "change_type",
 )
+"""What scoring finds of a change: columns of the units, and fields of the scorecard."""
 
 
 def drop_reason(
@@ -61,32 +61,6 @@ def build_filtered_aspects(
         action = "drop" if reason else "keep"
         filtered.append(aspect.model_copy(update={"action": action, "drop_reason": reason}))
     return filtered
-
-
-def stage_delta(
-    stage1: Iterable[Pair],
-    final: Iterable[Pair],
-    stage1_label: str | None,
-    final_label: str | None,
-    *,
-    reviewed: bool,
-) -> dict[str, Any]:
-    """Whether review changed a sample: its (term, polarity) pairs differ, or both labels exist and differ.
-
-    `stage1` and `final` are the pairs of a sample by term; an implicit tuple is one whatever its ref.
-    change_type is guided_by_review (changed, and a reviewer or the arbiter acted), unguided (changed without) or
-    none. The scorecard and the metrics share this function. Seed cr_metrics_spec 4.1.
-    """
-    before = {pair[:2] for pair in stage1}
-    after = {pair[:2] for pair in final}
-    pairs_changed = before != after
-    label_changed = bool(stage1_label and final_label) and stage1_label != final_label
-    changed = pairs_changed or label_changed
-    change_type = "none"
-    if changed:
-        change_type = "guided_by_review" if reviewed else "unguided"
-    counts = (len(before), len(after))
-    return dict(zip(STAGE_DELTA, (changed, pairs_changed, label_changed, *counts, change_type)))
 
 
 def scorecard(

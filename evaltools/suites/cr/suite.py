@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import replace
 from functools import cache, partial
-from pathlib import Path
 
 from msgspec import json
 
+from ...core.files import toml_beside
 from ...core.metric import MetricTable, make_metric
 from ...core.suite import Suite
 from .cards import artifacts, checks, finding, sample_view
@@ -16,6 +15,8 @@ from .read import FILES, MAIN, RUNNER, CrOptions, locate
 from .sample import Action
 from .score import score
 from .tuples import EvalTuple, Key
+
+TABLES = toml_beside(__file__, "metrics.toml")
 
 
 @cache
@@ -25,14 +26,12 @@ def metric_table(protocol: Key) -> MetricTable:
     >>> [metric.alias_of for metric in metric_table("refpol") if metric.name == "tuple_f1_s2"]
     ['tuple_f1_s2_refpol']
     """
-    path = Path(__file__).with_name("metrics.toml")
-    content = tomllib.loads(path.read_text(encoding="utf-8"))
-    table = [make_metric(row) for row in content["counts"]]
-    for key, words in content["key"].items():
-        table += [make_metric(row, key=key, **words) for row in content["by_key"]]
-    table += [make_metric(row, protocol=protocol) for row in content["metric"]]
+    table = [make_metric(row) for row in TABLES["counts"]]
+    for key, words in TABLES["key"].items():
+        table += [make_metric(row, key=key, **words) for row in TABLES["by_key"]]
+    table += [make_metric(row, protocol=protocol) for row in TABLES["metric"]]
     by_name = {metric.name: metric for metric in table}
-    for alias, template in content["aliases"].items():
+    for alias, template in TABLES["aliases"].items():
         name = template.format(protocol=protocol)
         table.append(replace(by_name[name], name=alias, alias_of=name))
     return tuple(table)
@@ -49,26 +48,10 @@ def headline(
 ) -> tuple[str, ...]:
     """The names that lead every page; those by term where the protocol's key cannot be measured."""
     key = options.key
-    only_by_term = f"tuple_f1_s2_{key}" in blocked
-    if only_by_term:
+    if f"tuple_f1_s2_{key}" in blocked:
         key = "otepol"
-    names = [
-        f"tuple_f1_s1_{key}",
-        f"tuple_f1_s2_{key}",
-        f"tuple_f1_s2_explicit_only_{key}",
-        f"delta_f1_{key}",
-        f"fix_rate_{key}",
-        f"break_rate_{key}",
-        f"net_gain_{key}",
-    ]
-    if not only_by_term:
-        names.append("tuple_f1_s2_otepol" if key == "refpol" else "tuple_f1_s2_refpol")
-    names += [
-        "polarity_conflict_rate",
-        "implicit_invalid_pred_rate",
-        "final_aspect_out_of_text_rate",
-    ]
-    return tuple(names)
+    other = "otepol" if key == "refpol" else "refpol"
+    return tuple(name.format(key=key, other=other) for name in TABLES["headline"])
 
 
 def primary(

@@ -406,24 +406,18 @@ def rank(
     return explicit, confidence, not row.drop_reason
 
 
-def by_aspect(
-    ranked: Ranked,
-    aspects: Iterable[str],
-) -> dict[str, list[tuple[Rank, EvalTuple]]]:
-    """Aspect -> its tuples with their ranks. `aspects` are those of the tuples, in the same order."""
-    groups: dict[str, list[tuple[Rank, EvalTuple]]] = {}
-    for aspect, member in zip(aspects, ranked):
-        groups.setdefault(aspect, []).append(member)
-    return groups
-
-
 def representatives(
     ranked: Ranked,
     aspects: Iterable[str],
 ) -> list[EvalTuple]:
-    """The tuple of the highest rank of each aspect, the first of equals. [M] 3.4."""
-    groups = by_aspect(ranked, aspects).values()
-    return [max(members, key=itemgetter(0))[1] for members in groups]
+    """The tuple of the highest rank of each aspect, the first of equals. [M] 3.4.
+
+    `aspects` are those of the tuples, in the same order.
+    """
+    best: dict[str, tuple[Rank, EvalTuple]] = {}
+    for aspect, member in zip(aspects, ranked):
+        best[aspect] = max(best.get(aspect, member), member, key=itemgetter(0))
+    return [named for _, named in best.values()]
 
 
 def conflicts(
@@ -432,14 +426,10 @@ def conflicts(
 ) -> tuple[bool, bool]:
     """Whether some aspect carries two polarities; whether it still does among its highest-ranking tuples. [M] 3.4, D7.
 
-    Tuples without an aspect are left out.
+    `aspects` as of `representatives`; tuples without an aspect are left out.
     """
-    raw = unsettled = False
-    if len({named.polarity for _, named in ranked}) < 2:  # most samples
-        return False, False
-    for aspect, members in by_aspect(ranked, aspects).items():
-        if aspect:
-            highest, _ = max(members)
-            raw |= len({named.polarity for _, named in members}) > 1
-            unsettled |= len({named.polarity for rank, named in members if rank == highest}) > 1
-    return raw, unsettled
+    found = [(aspect, *member) for aspect, member in zip(aspects, ranked) if aspect]
+    highest = dict(sorted((aspect, rank) for aspect, rank, _ in found))
+    raw = {(aspect, named.polarity) for aspect, _, named in found}
+    best = {(aspect, named.polarity) for aspect, rank, named in found if rank == highest[aspect]}
+    return len(raw) > len(highest), len(best) > len(highest)

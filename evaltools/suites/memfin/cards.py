@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -14,6 +14,7 @@ from ...core.check import Check, check_lines, duplicate_texts, share_check
 from ...core.files import write_json, write_jsonl, write_text
 from ...core.language import listed, say
 from ...core.manifest import SCHEMA_VERSION
+from ...report.run import Run
 from ...report.samples import Line, Place, Row, SampleView
 from ...report.study_sentences import whole_sentence
 from ...report.tables import text_table
@@ -21,10 +22,6 @@ from ...report.text import markdown, markdown_table
 from ...stats.effects import MIN_UNITS
 from .measures import MEASURES, counters, eligibility, micro_and_macro
 from .score import TURN_EVAL
-
-if TYPE_CHECKING:
-    from ...report.run import Run
-
 
 Turn = Mapping[Any, Any]
 
@@ -278,7 +275,10 @@ def checks(result: Run) -> Iterator[Check]:
         )
 
 
-def check_replies(result: Run, answered: pd.DataFrame) -> Iterator[Check]:
+def check_replies(
+    result: Run,
+    answered: pd.DataFrame,
+) -> Iterator[Check]:
     """Replies that are the user's own text, that are empty, and that stand on many turns."""
     replies, questions = (
         answered[column].str.split().str.join(" ") for column in ("reply", "user_text")

@@ -5,22 +5,17 @@ Source: memfin_metrics 3 (the ratios) and 4 (who is eligible).
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
+from ...core.files import toml_beside
 from ...core.language import say
 from ...core.metric import Metric, make_metric
+from ...report.run import Run
 
-if TYPE_CHECKING:
-    from ...report.run import Run
-
-TABLES: dict[str, Any] = tomllib.loads(
-    Path(__file__).with_name("metrics.toml").read_text(encoding="utf-8")
-)
+TABLES = toml_beside(__file__, "metrics.toml")
 
 # ratios only
 METRICS: tuple[Any, ...] = tuple(map(make_metric, TABLES["metric"]))
@@ -111,6 +106,13 @@ def eligibility(result: Run) -> pd.DataFrame:
         if measure.key == "M2":
             unit, total, failed = "dialogue", n["total_dialogs"], n["failed_dialogs"]
         eligible = int(units[measure.eligible].sum())
-        rows.append((measure.key, say(unit), total, eligible, total - eligible - failed, failed))
-    columns = ["measure", "unit", "total", "eligible", "skipped", "failed"]
-    return pd.DataFrame(rows, columns=columns)
+        row = {
+            "measure": measure.key,
+            "unit": say(unit),
+            "total": total,
+            "eligible": eligible,
+            "skipped": total - eligible - failed,
+            "failed": failed,
+        }
+        rows.append(row)
+    return pd.DataFrame(rows)

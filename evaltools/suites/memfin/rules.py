@@ -7,18 +7,15 @@ measures. Their order counts: where several could match, the first wins. Source:
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
+from ...core.files import toml_beside
 from ...core.metric import set_f1
 from .schema import Dialog, ProfileSnapshot, ProfileTruth, Turn
 
-LEXICON: dict[str, Any] = json.loads(
-    Path(__file__).with_name("lexicon.json").read_text(encoding="utf-8")
-)
+LEXICON = toml_beside(__file__, "lexicon.toml")
 
 SOURCES = ("short_term", "long_term", "profile")
 
@@ -122,7 +119,10 @@ def _nth(texts: Sequence[str], index: int) -> str:
     return texts[index] if 0 <= index < len(texts) else ""
 
 
-def contradictions(reply: str, constraints: Iterable[str]) -> list[str]:
+def contradictions(
+    reply: str,
+    constraints: Iterable[str],
+) -> list[str]:
     """The constraints of the user that the reply speaks against (memfin_metrics 3.1.1).
 
     最大回撤<N%: the reply speaks of drawdown (回撤) and names a whole percentage above N. Any other constraint: one of

@@ -226,7 +226,10 @@ def score_dialog(
     return [{name: row[name] for name in TURN_EVAL} for row in rows]
 
 
-def dialog_units(dialog: Dialog, ignore_memory_keys: bool) -> list[dict[str, Any]]:
+def dialog_units(
+    dialog: Dialog,
+    ignore_memory_keys: bool,
+) -> list[dict[str, Any]]:
     """The units of a valid dialogue, one a turn, with the columns of COLUMNS.
 
     A sum that is left out of a row is null: the turn is not eligible. The values of the dialogue

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -16,14 +15,12 @@ import pandas as pd
 from ...core.files import write_csv
 from ...core.language import listed, say
 from ...report.excel import BAD, GOOD, LOOK, Sheet, write_workbook
+from ...report.run import Run
 from ...report.trust import spoken_checks
 from .cards import in_order, in_short, why
 from .options import rules_in_force
 from .rules import METRICS
 from .states import JUDGED, TERMS, WORD_OF, finding, metric_verdicts
-
-if TYPE_CHECKING:
-    from ...report.run import Run
 
 # column of summary_scores.csv -> what follows the metric's name in the units
 OF_METRIC = {

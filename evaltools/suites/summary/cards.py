@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import partial
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from ...core.language import listed, say
+from ...report.run import Run
 from ...report.samples import Line, Place, Row, SampleView
+from ...report.study import Study
 from .options import rules_in_force
 from .states import JUDGED, STATES, TERMS, WORD_OF
 from .wording import around
-
-if TYPE_CHECKING:
-    from ...report.run import Run
-    from ...report.study import Study
-
 
 LEGEND = (
     "Check figures marked “?”: they occur in the source, perhaps for another item. Compare the two passages of one "
@@ -88,7 +85,9 @@ def _places(case: Case) -> list[Place]:
     accuracy = case["summary_accuracy_evidence"]
     marks: list[tuple[str, Evidence, str]] = []
     for entity in accuracy.get("supported", []):
-        tip = source_sentence(entity if "context" in entity else None, case["contexts"])
+        tip = ""
+        if "context" in entity:
+            tip = around(case["contexts"][entity["context"]], entity["context_at"])
         marks.append(("good", entity, tip))
     if case["summary_accuracy_decided_by"] != "llm":
         marks += [("bad", each, compared(each, case)) for each in accuracy.get("unsupported", [])]
@@ -237,14 +236,6 @@ def compared(
         source = f"{entity['instead']} ({source})"
     line = say("{said} → source {source}", said=said, source=source)
     return f"{say(entity['why'])}: {line}" if says_otherwise else line
-
-
-def source_sentence(
-    place: Evidence | None,
-    contexts: Sequence[str],
-) -> str:
-    """The sentence around a place of the contexts; "" without one."""
-    return around(contexts[place["context"]], place["context_at"]) if place else ""
 
 
 def _quoted(phrases: Iterable[Evidence]) -> str:

@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from ...core.check import Check, Level, duplicate_texts, share_check
 from ...core.language import say
+from ...report.run import Run
 from .options import SummaryOptions
 from .states import JUDGED, metric_verdicts
-
-if TYPE_CHECKING:
-    from ...report.run import Run
 
 UNMEASURED = 0.2
 """With so many cases left out, the mean of the rest can be 0.2 away from that of all."""
@@ -127,7 +124,10 @@ def duplicate_answers(answers: pd.Series) -> Iterator[Check]:
     )
 
 
-def not_judged(data: pd.DataFrame, options: SummaryOptions) -> Iterator[Check]:
+def not_judged(
+    data: pd.DataFrame,
+    options: SummaryOptions,
+) -> Iterator[Check]:
     """Questions to which the judge gave no usable reply, with the commonest reason."""
     if options.judge == "off":
         return

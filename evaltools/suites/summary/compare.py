@@ -109,7 +109,7 @@ def compare(
     if relations:
         clauses = clause_facts(summary)
         facts += [c for c in clauses if closing(c.entity.text) or not has_figure(c.entity.text)]
-    own = by_key(facts)
+    own = by_key(facts) if relations else {}
     for fact in facts:
         key, is_value = fact.entity.key, fact.entity.kind not in ("figure", CLAIM)
         nearest = known.nearest(fact)
@@ -118,7 +118,7 @@ def compare(
                 fact,
                 nearest,
                 known,
-                own if relations else None,
+                own,
                 result,
             )
         elif key in in_other_words:
@@ -132,12 +132,12 @@ def _add_pair(
     fact: Fact,
     nearest: Fact,
     known: Sources,
-    own: Mapping[str, Sequence[Fact]] | None,
+    own: Mapping[str, Sequence[Fact]],
     result: Comparison,
 ) -> None:
     """A fact beside the nearest of the same value: supported, contradicted, or at another item.
 
-    own: the facts of the summary by key; None: the value alone counts.
+    own: the facts of the summary by key; empty where the value alone counts.
     """
     kind = fact.entity.kind
     key = fact.entity.text if kind == CLAIM else fact.entity.key

@@ -195,7 +195,10 @@ def days_from(match: re.Match[str]) -> Iterator[StatedDay]:
                 found = (year, *then)
 
 
-def date_values(text: str, days: Sequence[StatedDay]) -> Iterator[tuple[str, int, int, bool]]:
+def date_values(
+    text: str,
+    days: Sequence[StatedDay],
+) -> Iterator[tuple[str, int, int, bool]]:
     """The values of the dates of a text: value, start, end, and whether it only supports.
 
     A day implies its month, its year, and both without the year: 2026-01-31, 2026-01, 2026, --01-31, --01. One without
@@ -233,7 +236,10 @@ def _implied(
     return [value for value in dict.fromkeys(values) if value.strip("-")]
 
 
-def _days_alone(text: str, days: Sequence[StatedDay]) -> Iterator[StatedDay]:
+def _days_alone(
+    text: str,
+    days: Sequence[StatedDay],
+) -> Iterator[StatedDay]:
     """Days without their month (27일까지), counted from the full date before them; none without one.
 
     A day is of the month of that date, or of the next month where it is earlier in it.

@@ -59,7 +59,10 @@ class ReadText:
 _unit_words = lru_cache(maxsize=8)(UnitWords)
 
 
-def _stated(text: str, rules: Rules) -> Iterator[tuple[str, str, str, int, int, bool]]:
+def _stated(
+    text: str,
+    rules: Rules,
+) -> Iterator[tuple[str, str, str, int, int, bool]]:
     """Times, dates, quantities, fixed expressions, condition words and documents of a normalised text.
 
     Each as kind, base, value, start, end, support_only.
@@ -149,7 +152,10 @@ _SPOKEN = re.compile(
 (스물여섯이에요); smaller numerals count things."""
 
 
-def bare_figures(raw: str, entities: Iterable[Entity]) -> Iterator[Entity]:
+def bare_figures(
+    raw: str,
+    entities: Iterable[Entity],
+) -> Iterator[Entity]:
     """The figures of a text that begin in none of its values, in order, with the word at their end."""
     inside = {place for entity in entities for place in range(entity.start, entity.end)}
     for match in _FIGURE.finditer(raw):
@@ -178,7 +184,10 @@ def bare_figures(raw: str, entities: Iterable[Entity]) -> Iterator[Entity]:
             )
 
 
-def unread_figures(summary: ReadText, sources: Sequence[ReadText]) -> list[str]:
+def unread_figures(
+    summary: ReadText,
+    sources: Sequence[ReadText],
+) -> list[str]:
     """The figures of a summary that are read as no value, and of which a number stands in no source (D20).
 
     A figure before 년, 월 or 일 is a date that there is not (2월 30일): it must stand in a source as it is.

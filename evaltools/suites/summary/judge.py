@@ -209,8 +209,7 @@ def judge_units(
 ) -> tuple[pd.DataFrame, dict[str, int]]:
     """(the frame with the final scores of the cases in a trigger zone, model -> number of its replies).
 
-    The other cases keep the rule's. A score that the judge decided, alone or in the blend, counts as measured. A question
-    without a usable reply is a warning (`not-judged`).
+    The other cases keep the rule's. A score that the judge decided, alone or in the blend, counts as measured.
     """
     judged = units.set_index("case_id", drop=False)
     models: Counter[str] = Counter()
@@ -218,15 +217,7 @@ def judge_units(
     for (case, metric, why), answer in zip(asked, answers(asked, options, problems, quiet)):
         row = case["case_id"]
         columns = {**decide(case, metric, answer, options), "_trigger": why}
-        if answer.reply is None:
-            message = f"{answer.error}; the rule score stands"
-            problems.warn(
-                "not-judged",
-                message,
-                id=row,
-                field=metric,
-            )
-        else:
+        if answer.reply is not None:
             models[answer.call.model or "not named"] += 1
         if columns.get("_decided_by") == "llm" and metric == "summary_accuracy":
             judged.at[row, "any_unsupported"] &= columns[""] < 1

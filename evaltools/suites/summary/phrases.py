@@ -126,13 +126,13 @@ def compile_phrases(
     sources: Iterable[str],
     mode: str,
     particles: Sequence[str],
-    words: Mapping[str, str] | None = None,
+    words: Mapping[str, str] = {},
 ) -> Compiled:
     """The phrases, with `words` for each {name} in a flex one. ValueError for one that is not well formed."""
     compiled: list[tuple[str, str]] = []
     for source in sources:
         try:
-            phrase = source if words is None or mode != "flex" else expand(source, words)
+            phrase = expand(source, words) if mode == "flex" else source
             compiled.extend(_compile(phrase, mode, tuple(particles)))
         except ValueError as e:
             raise ValueError(f"{source!r}: {e}") from None

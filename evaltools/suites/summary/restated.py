@@ -20,8 +20,8 @@ _ABOUT_AFTER = re.compile(r"\s?(?:정도|가량|내외|안팎|남짓|쯤|or so)"
 WITHIN = 12
 """Characters before a figure in which a word calls it an approximation."""
 
-DAYS_OF_MONTH = 30
-"""A day more or less is another figure: 1개월 is not 31일."""
+DAYS = {"day": 1, "month": 30}
+"""A day more or less than a month's is another figure: 1개월 is not 31일."""
 
 
 def restated(
@@ -54,12 +54,8 @@ def restated(
 
 
 def _is_one_step(stated: Entity, source: Entity) -> bool:
+    told, known = Decimal(stated.value), Decimal(source.value)
     if stated.kind == "percent":
-        whole = Decimal(stated.value) + Decimal(source.value)
-        return whole == 100
-    if stated.kind == "duration" and {stated.base, source.base} == {"month", "day"}:
-        months, days = stated, source
-        if stated.base == "day":
-            months, days = source, stated
-        return Decimal(days.value) == DAYS_OF_MONTH * Decimal(months.value)
-    return False
+        return told + known == 100
+    days = told * DAYS.get(stated.base, 0)
+    return stated.kind == "duration" and days == known * DAYS.get(source.base, 0) > 0

@@ -209,7 +209,10 @@ def _accuracy(
     )
 
 
-def _recall(summary: ReadText, sources: Sequence[ReadText]) -> Score:
+def _recall(
+    summary: ReadText,
+    sources: Sequence[ReadText],
+) -> Score:
     """Context entities that the summary keeps over context entities, each value once."""
     asked = stated(sources)
     if not asked:

@@ -13,16 +13,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import pandas as pd
 
 from ...core.language import say
+from ...report.run import Run
 from .options import rules_in_force
 from .rules import JUDGED, METRICS
-
-if TYPE_CHECKING:
-    from ...report.run import Run
 
 State = Literal["fail", "look", "ok"]
 

@@ -6,12 +6,12 @@ Source: seed insurance_summary_prd 5 and 6; specification section 3.
 from __future__ import annotations
 
 import json
-import tomllib
 from pathlib import Path
 
 import pandas as pd
 
 from ...core.errors import Problems
+from ...core.files import toml_beside
 from ...core.metric import MetricTable, make_metric
 from ...core.records import File
 from ...core.suite import Scored, Source, Suite
@@ -38,9 +38,8 @@ JSON_COLUMNS = [
 def metrics(options: SummaryOptions) -> MetricTable:
     """The metrics under the rules in force, as metrics.toml has them in the order of reports."""
     thresholds = rules_in_force(options).thresholds
-    content = tomllib.loads(Path(__file__).with_name("metrics.toml").read_text(encoding="utf-8"))
     table = []
-    for row in content["metric"]:
+    for row in toml_beside(__file__, "metrics.toml")["metric"]:
         if options.judge != "off" and "bounds" in row:
             row["proportion"] = False
         threshold = thresholds.get(row["name"].removesuffix("_pass_rate"), 0)
@@ -48,7 +47,10 @@ def metrics(options: SummaryOptions) -> MetricTable:
     return tuple(table)
 
 
-def headline(options: SummaryOptions, blocked: frozenset[str]) -> tuple[str, ...]:
+def headline(
+    options: SummaryOptions,
+    blocked: frozenset[str],
+) -> tuple[str, ...]:
     """What leads a report, over the measured cases (D23, D24).
 
     The recall is described, and stands outside (D36).

@@ -8,17 +8,14 @@ number itself. Source: specification D1 (Unicode NFC), D15 and D16 (full-width f
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from pathlib import Path
-from typing import Any
 
-NOTATION: dict[str, Any] = tomllib.loads(
-    Path(__file__).with_name("notation.toml").read_text(encoding="utf-8")
-)
+from ...core.files import toml_beside
+
+NOTATION = toml_beside(__file__, "notation.toml")
 """Characters that are read as others, and the words of numbers and of what stands around them."""
 
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")

@@ -53,7 +53,10 @@ def score_cases(
     return units
 
 
-def _score_chunk(chunk: Sequence[Case], options: SummaryOptions) -> pd.DataFrame:
+def _score_chunk(
+    chunk: Sequence[Case],
+    options: SummaryOptions,
+) -> pd.DataFrame:
     """The rows of some cases: a hundred thousand as dictionaries would take a gigabyte."""
     rules = rules_in_force(options)
     return pd.DataFrame([_row(case, rules) for case in chunk])

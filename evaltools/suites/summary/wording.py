@@ -247,7 +247,10 @@ def _carriers(
     return carrying[:MOST_CLAUSES]
 
 
-def _clauses(read: ReadText, matches: Sequence[Place]) -> list[Clause]:
+def _clauses(
+    read: ReadText,
+    matches: Sequence[Place],
+) -> list[Clause]:
     """The clauses of a text, each with the first of the matches that begin in it."""
     places = [match["at"][0] for match in matches]
     begins = [entity.start for entity in read.entities]

@@ -85,6 +85,16 @@ def _survey(path: Path, state: tuple[int, int, int]) -> Survey:
         )
     if is_partial.any():
         raise InputError(file.problems)
+    clusters = rows[["id", "cluster"]].dropna().drop_duplicates()
+    for line, id_ in clusters.loc[clusters["id"].duplicated(), "id"].items():
+        message = "a second cluster of this sample; expected the same one in all of its rows"
+        file.error(
+            "bad-field",
+            message,
+            line=line,
+            id=id_,
+            field="cluster",
+        )
     runs = [_run_name(condition, seed, path.stem) for condition, seed in of_runs.values]
     for index in np.flatnonzero(pd.Series(runs).str.casefold().duplicated()):
         message = f"two runs (condition, seed) would both be named {runs[index]!r}"

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field, field_validator
 
@@ -18,10 +18,8 @@ from ...core.errors import Problems, UsageError, shown_path
 from ...core.files import first_names, nearest
 from ...core.metric import Metric
 from ...core.suite import Source, Suite, SuiteOptions
+from ...report.run import Run
 from .score import score, survey
-
-if TYPE_CHECKING:
-    from ...report.run import Run
 
 # metrics that lead every page
 LEADING = 10

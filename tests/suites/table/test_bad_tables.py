@@ -79,6 +79,10 @@ def test_bad_rows_are_named_with_their_line(
             "id,metric,value,condition\na,acc,1,x/y\na,acc,1,X-y\n",
             "two runs (condition, seed) would both be named 'X-y_scores'",
         ),
+        (
+            "id,metric,value,condition,cluster\na,acc,1,x,k\na,acc,1,y,l\n",
+            "scores.csv:3: a: cluster: a second cluster of this sample",
+        ),
     ],
 )  # fmt: skip
 def test_bad_files(text: str, said: str, tmp_path: Path) -> None:

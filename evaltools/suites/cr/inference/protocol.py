@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
+from ....core.files import toml_beside
+
 Polarity = Literal["positive", "negative", "neutral", "mixed"]
-RULES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+RULES = toml_beside(__file__, "protocol.toml")
 """The reasons, and what the arbiter and the flags go by."""
 
 REASONS: list[str] = RULES["reasons"]

@@ -8,16 +8,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import tomllib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from ....core.files import dumps
+from ....core.files import dumps, toml_beside
 from ....llm.client import Client
 from ..schema import STAND_IN
 
-WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+WORDS = toml_beside(__file__, "standin.toml")
 CLAUSE = re.compile(f".*?(?:{'|'.join(map(re.escape, WORDS['clause_ends']))}|$)")
 
 
