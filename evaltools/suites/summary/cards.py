@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import accumulate
 from typing import Any
@@ -85,9 +85,7 @@ def _places(case: Case) -> list[Place]:
     accuracy = case["summary_accuracy_evidence"]
     marks: list[tuple[str, Evidence, str]] = []
     for entity in accuracy.get("supported", []):
-        tip = ""
-        if "context" in entity:
-            tip = around(case["contexts"][entity["context"]], entity["context_at"])
+        tip = source_sentence(entity if "context" in entity else None, case["contexts"])
         marks.append(("good", entity, tip))
     if case["summary_accuracy_decided_by"] != "llm":
         marks += [("bad", each, compared(each, case)) for each in accuracy.get("unsupported", [])]
@@ -236,6 +234,14 @@ def compared(
         source = f"{entity['instead']} ({source})"
     line = say("{said} → source {source}", said=said, source=source)
     return f"{say(entity['why'])}: {line}" if says_otherwise else line
+
+
+def source_sentence(
+    place: Evidence | None,
+    contexts: Sequence[str],
+) -> str:
+    """The sentence around a place of the contexts; "" without one."""
+    return around(contexts[place["context"]], place["context_at"]) if place else ""
 
 
 def _quoted(phrases: Iterable[Evidence]) -> str:
