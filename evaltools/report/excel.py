@@ -56,12 +56,6 @@ def write_workbook(
     """Write the sheets. UsageError for a frame with more rows than a sheet can hold."""
     import xlsxwriter
 
-    for sheet in sheets:
-        n_rows = len(sheet.frame)
-        if n_rows + len(sheet.head) + len(sheet.foot) + 2 > ROW_LIMIT:
-            raise UsageError(
-                f"{n_rows} rows are too many for a sheet of a workbook ({ROW_LIMIT}); score fewer cases at a time"
-            )
     # no text is taken for a formula or a link
     options = {
         "in_memory": True,
@@ -80,34 +74,40 @@ def _write_sheet(
     book: Any,
     sheet: Sheet,
 ) -> None:
-    """Write the lines above a table, and the table."""
+    """Write a table, and the lines above and below it."""
+    header = len(sheet.head)
+    last_row = header + max(len(sheet.frame), 1)
+    if last_row + len(sheet.foot) + 2 > ROW_LIMIT:
+        raise UsageError(
+            f"{len(sheet.frame)} rows are too many for a sheet of a workbook ({ROW_LIMIT}); score fewer cases at a time"
+        )
     page = book.add_worksheet(sheet.name)
     look = {"valign": "top", "text_wrap": True}
     plain = book.add_format({**look, "num_format": "0.000"})
-    heading = book.add_format({**look, "bold": True, "bottom": 1})
     coloured = {
         text: book.add_format({**look, "bg_color": colour})
         for text, colour in sheet.colours.items()
     }
     page.write_column(0, 0, map(cell, sheet.head))
-    header = len(sheet.head)
-    last_row = header + max(len(sheet.frame), 1)
     page.write_column(last_row + 2, 0, map(cell, sheet.foot))
-    lines = [1] * len(sheet.frame)
-    for index, column in enumerate(sheet.frame):
-        head, *values = map(cell, [column, *sheet.frame[column].tolist()])
-        # that of its first cells and its head, within limits
-        first = "\n".join(map(str, (head, *values[:200]))).split("\n")
-        width = min(max(NARROWEST, 2 + max(map(width_of, first))), WIDEST)
-        lines = [max(n, _height(value, width)) for n, value in zip(lines, values)]
+    heads = list(map(cell, sheet.frame))
+    rows = [list(map(cell, row)) for row in sheet.frame.itertuples(index=False)]
+    page.write_row(header, 0, heads, book.add_format({**look, "bold": True, "bottom": 1}))
+    widths = list(map(_width, zip(heads, *rows[:200])))
+    for index, width in enumerate(widths):
         page.set_column(index, index, width)
-        page.write(header, index, head, heading)
-        for row, value in enumerate(values, header + 1):
-            page.write(row, index, value, coloured.get(value, plain))
-    for row, n_lines in enumerate(lines, header + 1):
-        page.set_row(row, LINE_HEIGHT * n_lines)
+    for number, row in enumerate(rows, header + 1):
+        page.set_row(number, LINE_HEIGHT * max(map(_height, row, widths)))
+        for index, value in enumerate(row):
+            page.write(number, index, value, coloured.get(value, plain))
     page.freeze_panes(header + 1, sheet.frozen)
-    page.autofilter(header, 0, last_row, len(sheet.frame.columns) - 1)
+    page.autofilter(header, 0, last_row, len(heads) - 1)
+
+
+def _width(column: Sequence[Any]) -> int:
+    """The characters across a column, for its widest line, within limits."""
+    lines = "\n".join(map(str, column)).split("\n")
+    return min(max(NARROWEST, 2 + max(map(width_of, lines))), WIDEST)
 
 
 def _height(

@@ -74,14 +74,22 @@ def export(
         # laid out once: a second pass would move things
         figure.draw_without_rendering()
         figure.set_layout_engine("none")
-        figure.savefig(out, format=form, metadata={MADE_AT[form]: None})
+        figure.savefig(
+            out,
+            format=form,
+            metadata={MADE_AT[form]: None},
+        )
     if form == "pdf":
         return out.getvalue()
     # a browser loads a font that stands behind another too late for some of the text
     names = [f"'{name}'" for name in families()]
     svg = out.getvalue().decode().replace(", ".join(names), ", ".join(names[::-1]))
     start = '<style type="text/css">'
-    return svg.replace(start, start + webfont_css(text), 1).encode()
+    return svg.replace(
+        start,
+        start + webfont_css(text),
+        1,
+    ).encode()
 
 
 def shown(
@@ -118,7 +126,11 @@ def new_chart(heights: Sequence[float]) -> Iterator[Figure]:
         yield chart
         handles, labels = chart.axes[0].get_legend_handles_labels()
         if labels:
-            chart.legend(handles, labels, loc="outside lower left")
+            chart.legend(
+                handles,
+                labels,
+                loc="outside lower left",
+            )
             n_lines = sum(1 + label.count("\n") for label in labels)
             chart.set_figheight(height + 0.18 * n_lines)
 
@@ -139,32 +151,40 @@ def forest(
     if rows["value"].isna().all():
         return Figure()
     rows = rows.astype(dict.fromkeys(ENDS, float))
-    conditions = list(rows["condition"].unique())
-    panels = [of_axis for _, of_axis in rows.groupby("axis", sort=False)]
+    rows["mark"], conditions = pd.factorize(rows["condition"])
+    panels = [panel for _, panel in rows.groupby("axis", sort=False)]
     step = max(1.6, 0.6 * len(conditions))
-    heights = [step * of_axis["label"].nunique() for of_axis in panels]
+    heights = [step * panel["label"].nunique() for panel in panels]
     with new_chart(heights) as chart:
-        for ax, of_axis in zip(chart.axes, panels):
-            labels = list(of_axis["label"].unique())
-            for index, condition in enumerate(conditions):
-                of = of_axis[of_axis["condition"] == condition]
-                from_middle = index - (len(conditions) - 1) / 2
-                places = of["label"].map(labels.index) + 0.72 * from_middle / len(conditions)
-                colour = PALETTE[index % len(PALETTE)]
-                ax.hlines(places, of["ci_low"], of["ci_high"], colour)
+        for ax, panel in zip(chart.axes, panels):
+            lines, labels = pd.factorize(panel["label"])
+            from_middle = panel["mark"] - (len(conditions) - 1) / 2
+            panel = panel.assign(line=lines + 0.72 * from_middle / len(conditions))
+            for mark, of in panel.groupby("mark"):
+                colour = PALETTE[mark % len(PALETTE)]
+                ax.hlines(
+                    of["line"],
+                    of["ci_low"],
+                    of["ci_high"],
+                    colour,
+                )
                 ax.scatter(
                     of["value"],
-                    places,
+                    of["line"],
                     s=16,
                     color=colour,
-                    marker=MARKERS[index % len(MARKERS)],
-                    label=shown(condition) if len(conditions) > 1 else None,
+                    marker=MARKERS[mark % len(MARKERS)],
+                    label=shown(conditions[mark]) if len(conditions) > 1 else None,
                 )
             ax.set_yticks(range(len(labels)), map(shown, labels))
             ax.set_ylim(len(labels) - 0.5, -0.5)
             ax.grid(axis="y", visible=False)
             if zero:
-                ax.axvline(0, color="black", linewidth=0.8)
+                ax.axvline(
+                    0,
+                    color="black",
+                    linewidth=0.8,
+                )
         ax.set_xlabel(shown(xlabel))
     return chart
 
@@ -252,8 +272,16 @@ class Plots:
             label=[self._title(name) for name in names],
             axis=["" if math.isfinite(ends[name]) else name for name in names],
         )
-        xlabel = say("{what}, {level} interval", what=what, level=shown.resampling.percent)
-        return forest(rows, xlabel, zero=is_compared)
+        xlabel = say(
+            "{what}, {level} interval",
+            what=what,
+            level=shown.resampling.percent,
+        )
+        return forest(
+            rows,
+            xlabel,
+            zero=is_compared,
+        )
 
     def paired(
         self,

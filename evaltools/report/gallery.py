@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -11,14 +10,12 @@ from urllib.parse import quote
 from ..core.errors import InputError, UsageError
 from ..core.files import require_writable, write_text
 from ..core.json_files import read_model
-from ..core.language import language, say, speaking
+from ..core.language import say, speaking
 from ..core.manifest import NAME, Manifest
 from ..core.results import METRICS, MetricsFile, spoilt_files
-from .page import SCRIPTS, page
+from .page import page
 from .tables import VERDICTS, shown_texts
 from .text import clipped
-
-STYLES = ("report/page.css", "report/fragments.css", "gallery/gallery.css")
 
 # stands in a page that this package made
 OURS = b'<meta name="generator" content="evaltools gallery">'
@@ -34,8 +31,8 @@ LEVELS = {
     "info": ("no caution", "good"),
 }
 
-# letters of a sentence that are shown
-SENTENCE_LENGTH = 500
+# what a suite judges of a result -> how readers know it
+WORDS = {"fail": "Do not ship", "look": "Check", "pass": "OK"}
 
 # what the template shows of a result: texts from its files, which it clips and escapes
 Card = dict[str, Any]
@@ -78,7 +75,7 @@ def collect(out: Path) -> tuple[list[Card], list[tuple[str, str]]]:
         except Exception as e:  # noqa: BLE001
             reason = str(e) if isinstance(e, InputError) else f"{type(e).__name__}: {e}"
             reason = reason.replace(f"{folder}{os.sep}", "")
-            incomplete.append((folder.name, clipped(reason, SENTENCE_LENGTH)))
+            incomplete.append((folder.name, clipped(reason)))
     return cards, incomplete
 
 
@@ -89,15 +86,12 @@ def _card(
     """What the page shows of one results folder; raises whatever is wrong with its files.
 
     `lead`: the texts of the metric that leads; empty where a check blocks all. `verdict`, `trust`: (words, colour).
+    All words are in the language of the report.
     """
     manifest = read_model(folder / NAME, Manifest)
     stored = read_model(folder / METRICS, MetricsFile)
     usable = {row.name: row for row in stored.metrics if row.name not in stored.blocked}
-    name = next((n for n in (manifest.leading, *manifest.headline) if n in usable), "")
-    lead: dict[str, str] = {}
-    if name:
-        with speaking(language(), manifest.suite):
-            lead = shown_texts({**usable[name].model_dump(), "metric": name})
+    names = [n for n in (manifest.leading, *manifest.headline) if n in usable]
     # of a condition that of its comparison, else the worst of its suite: fail, look, pass
     verdict = manifest.verdict or min((row.verdict for row in stored.verdicts), default="")
     # a difference without a verdict is no number that means nothing
@@ -110,17 +104,20 @@ def _card(
     study = manifest.report or folder.name
     report = out / "reports" / study / REPORT
     is_inside = Path(study).name == study != ".."
-    return {
-        "name": folder.name,
-        "title": manifest.condition or folder.name,
-        "manifest": manifest,
-        "lead": lead,
-        "verdict": (say(verdict), VERDICTS.get(verdict, "info")),
-        "trust": (say(words, n=levels.count(worst)), colour),
-        "is_spoilt": worst == "spoilt",
-        "report": _address(out, report) if is_inside and report.is_file() else "",
-        "files": f"{_address(out, folder)}/",
-    }
+    with speaking(manifest.lang, manifest.suite):
+        leads = [shown_texts({**usable[n].model_dump(), "metric": n}) for n in names[:1]]
+        return {
+            "name": folder.name,
+            "title": manifest.condition or folder.name,
+            "manifest": manifest,
+            "suite": say(manifest.suite_title or manifest.suite),
+            "lead": dict(*leads),
+            "verdict": (say(WORDS.get(verdict, verdict)), VERDICTS.get(verdict, "info")),
+            "trust": (say(words, n=levels.count(worst)), colour),
+            "is_spoilt": worst == "spoilt",
+            "report": _address(out, report) if is_inside and report.is_file() else "",
+            "files": f"{_address(out, folder)}/",
+        }
 
 
 def _address(
@@ -140,14 +137,8 @@ def render(
     for card in sorted(cards, key=lambda card: card["manifest"].started, reverse=True):
         if card["report"] or card["is_spoilt"] or card["name"] not in members:
             suites.setdefault(card["manifest"].suite, []).append(card)
-    sections = []
-    for suite, shown in suites.items():
-        with speaking(language(), suite):
-            sections.append((say(shown[0]["manifest"].suite_title or suite), shown))
     return page(
         "gallery/gallery.html.j2",
-        STYLES,
-        SCRIPTS,
-        sections=sorted(sections, key=itemgetter(0)),
+        suites=sorted(suites.values(), key=lambda shown: shown[0]["suite"]),
         incomplete=incomplete,
     )

@@ -6,37 +6,33 @@ startup file or style there, and imports no module but what the command's own pa
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import signal
 import sys
 import time
-from collections import defaultdict
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Thread
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from IPython.core.displayhook import DisplayHook
-from IPython.core.displaypub import DisplayPublisher
-from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
 
 def import_papermill() -> Any:
-    """Import papermill and, through it, nbformat, without its second of building parsers.
+    """Import papermill and, through it, nbformat, without its second of building parsers; the kernel without a debugger.
 
     jsonschema's optional check of URIs builds them at import; notebook schemas use none.
     """
-    name = "rfc3987_syntax"
     modules: dict[str, Any] = sys.modules
-    found = modules.setdefault(name, None)
+    spared = [name for name in ("rfc3987_syntax", "debugpy") if name not in modules]
+    modules.update(dict.fromkeys(spared))
     try:
+        import ipykernel.inprocess.ipkernel  # noqa: F401  loaded by the start of a kernel
         import papermill
     finally:
-        if found is None:
+        for name in spared:
             del modules[name]
     return papermill
 
@@ -44,141 +40,20 @@ def import_papermill() -> Any:
 papermill = import_papermill()
 
 import nbformat  # noqa: E402
+from ipykernel.inprocess.manager import InProcessKernelManager  # noqa: E402
 from jupyter_client.jsonutil import json_default  # noqa: E402
+from nbclient import NotebookClient  # noqa: E402
 from papermill.engines import Engine, papermill_engines  # noqa: E402
 
-PRINTING = Lock()  # threads of a cell print at once
+
+def as_json(message: Any) -> bytes:
+    """A message of the kernel, with a question mark for a half of a character."""
+    text = json.dumps(message, default=json_default, ensure_ascii=False)
+    return text.encode("utf-8", "replace")
 
 
-class Stream(io.TextIOBase):
-    """What a cell prints, as its output."""
-
-    encoding = "utf-8"
-
-    def __init__(
-        self,
-        shell: Shell,
-        name: str,
-    ) -> None:
-        self.shell, self.name = shell, name
-
-    def write(
-        self,
-        text: str,
-    ) -> int:
-        with PRINTING:
-            last = self.shell.outputs[-1:]
-            if last and last[0].get("name") == self.name:
-                last[0]["text"] += as_json(text)
-            elif text:
-                self.shell.add("stream", name=self.name, text=text)
-        return len(text)
-
-
-class Publisher(DisplayPublisher):
-    """What a cell shows by `display`, as its output."""
-
-    shell: Any
-
-    def publish(
-        self,
-        data: Any,
-        metadata: Any = None,
-        *_: Any,
-        transient: Any = None,
-        update: bool = False,
-        **__: Any,
-    ) -> None:
-        shown = {"data": data, "metadata": metadata or {}}
-        same = self.shell.displayed[(transient or {}).get("display_id")]
-        for output in same if update else ():
-            output.update(as_json(shown))
-        if not (update and same):
-            same.append(self.shell.add("display_data", **shown))
-
-    def clear_output(
-        self,
-        wait: bool = False,
-    ) -> None:
-        self.shell.outputs.clear()
-
-
-class Hook(DisplayHook):
-    """What a cell ends with, as its output."""
-
-    shell: Any
-
-    def write_output_prompt(self) -> None:
-        """Nothing: the number of a cell stands beside it."""
-
-    def write_format_data(
-        self,
-        format_dict: Any,
-        md_dict: Any = None,
-    ) -> None:
-        number = self.prompt_count
-        self.shell.add(
-            "execute_result",
-            data=format_dict,
-            metadata=md_dict,
-            execution_count=number,
-        )
-
-
-class Shell(InteractiveShell):
-    """Runs cells in this process; `outputs` are those of the cell that runs, `displayed` those of a display's id."""
-
-    displayhook_class = Hook
-    display_pub_class = Publisher
-    outputs: list[Any]
-    displayed: dict[Any, list[Any]]
-
-    def add(
-        self,
-        kind: str,
-        **content: Any,
-    ) -> Any:
-        self.outputs.append(as_json({"output_type": kind, **content}))
-        return self.outputs[-1]
-
-    def ask_exit(self) -> None:
-        raise RuntimeError("exit() and quit() end no report: take them out of the cell")
-
-    def enable_gui(
-        self,
-        gui: Any = None,
-    ) -> None:
-        """Nothing: figures stand in outputs."""
-
-    def _showtraceback(
-        self,
-        etype: Any,
-        evalue: Any,
-        stb: list[str],
-    ) -> None:
-        self.add(
-            "error",
-            ename=etype.__name__,
-            evalue=str(evalue),
-            traceback=stb,
-        )
-
-
-def as_json(output: Any) -> Any:
-    """An output as a notebook holds it: pictures, and objects that JSON has not, as text."""
-
-    def as_text(value: Any) -> Any:
-        try:
-            return json_default(value)
-        except TypeError:
-            return repr(value)
-
-    text = json.dumps(output, default=as_text, ensure_ascii=False)
-    return nbformat.from_dict(json.loads(text.encode("utf-8", "replace")))
-
-
-class ShellEngine(Engine):
-    """Executes a notebook in this process, until a cell fails."""
+class InProcessEngine(Engine):
+    """Executes a notebook with an IPython kernel in this process, until a cell fails."""
 
     @classmethod
     def execute_managed_notebook(
@@ -187,14 +62,26 @@ class ShellEngine(Engine):
         kernel_name: str,
         **_: Any,
     ) -> None:
-        shell = Shell.instance(config=Config({"HistoryManager": {"enabled": False}}))
-        shell.outputs, shell.displayed = [], defaultdict(list)
-        sys.stdout, sys.stderr = Stream(shell, "stdout"), Stream(shell, "stderr")
-        shell.enable_matplotlib("inline")
+        manager = InProcessKernelManager(config=Config({"HistoryManager": {"enabled": False}}))
+        manager.session.pack = as_json
+        manager.start_kernel()
+        kernel: Any = manager.kernel
+        client = manager.client()
+        client.start_channels()
+        sys.stdout, sys.stderr = kernel.stdout, kernel.stderr
+        # else what is printed slowly comes in as many pieces as there was time for
+        sys.stdout.flush_interval = sys.stderr.flush_interval = 1e6
+        kernel.shell.enable_matplotlib("inline")
+        outputs = NotebookClient(nb_man.nb, record_timing=False)
+        outputs.reset_execution_trackers()
         for number, cell in enumerate(nb_man.nb.cells):
             if cell.cell_type == "code":
-                cell.outputs = shell.outputs = []
-                result = shell.run_cell(cell.source, store_history=True)
+                cell.outputs, outputs.clear_before_next_output = [], False
+                result = kernel.shell.run_cell(cell.source, store_history=True)
+                sys.stdout.flush()
+                sys.stderr.flush()
+                for message in client.iopub_channel.get_msgs():
+                    outputs.process_message(message, cell, number)
                 cell.execution_count = result.execution_count
                 if not result.success:
                     nb_man.cell_exception(cell, number)
@@ -227,7 +114,7 @@ def run(draft: Path) -> None:
     )  # a suite may lie there, and hides no other module
     mpl.rcdefaults()  # without the matplotlibrc of the working directory or of the user
     np.random.seed()  # noqa: NPY002 - unseeded numbers would be the same in every process
-    papermill_engines.register("evaltools", ShellEngine)
+    papermill_engines.register("evaltools", InProcessEngine)
     nb = nbformat.read(draft, as_version=4)
     try:
         papermill.execute_notebook(

@@ -162,8 +162,8 @@ def latex(shown: Result) -> str:
 def markdown(study: Result) -> str:
     """The same in Markdown."""
     words = "\n\n".join(map(plain.markdown, paragraph(study).split("\n\n")))
-    lines = markdown_table(table(study), f"{study.suite.title}: {study.name}")
-    lines += f"\n{plain.markdown(note(study))}\n"
+    caption = plain.markdown(f"{study.suite.title}: {study.name}")
+    lines = f"{caption}\n\n{markdown_table(table(study))}\n{plain.markdown(note(study))}\n"
     counted = counts(study)
     if len(counted):
         lines += f"\n{markdown_table(counted)}"

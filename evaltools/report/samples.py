@@ -6,21 +6,17 @@ A suite says how its samples are browsed (`SampleView`): what of a sample stands
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from markupsafe import Markup
 
-from ..core.estimates import is_null
-from ..core.files import dumps
 from ..core.language import say
 from ..stats.effects import differing, unit_changes, unit_values
 from ..stats.influence import label
 from .page import macros
 from .tables import HtmlTable, no_rows
-from .text import anchor, plain, titled
+from .text import CLIP, anchor, plain, titled, whole
 
 if TYPE_CHECKING:
     from .run import Run
@@ -35,18 +31,14 @@ TEXTS = ("text", "input", "question", "prompt", "answer", "output")
 # further columns of texts that a card has, as rows below the values
 MOST_TEXTS = 8
 
-# characters of one text that a card holds
-CLIP = 4_000
-
-# bytes that the cards of one browser take at the most, and how many are made
-CARRIED, MOST = 4_000_000, 5_000
+# units that have a card in a page at the most
+MOST = 2_000
 
 # a mark -> the sign before what it marks
 SIGNS = {"good": "✓", "bad": "✗", "missing": "−", "look": "?"}
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """One thing that a cell of a card, or its head, says.
 
     `mark`: one of SIGNS; "" for what is neither right nor wrong. `note` stands behind it, in grey.
@@ -57,8 +49,7 @@ class Line:
     note: str = ""
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """A row of a card: what it is about, and what each column says of it.
 
     `cells`: column of `SampleView.columns` -> its lines. `part`: the end of the label, which is marked in the text too.
@@ -66,7 +57,7 @@ class Row:
     """
 
     label: str
-    cells: dict[str, list[Line]]
+    cells: Mapping[str, Sequence[Line]]
     part: str = ""
     mark: str = ""
 
@@ -85,8 +76,7 @@ class Place(NamedTuple):
     tooltip: str = ""
 
 
-@dataclass(frozen=True)
-class SampleView:
+class SampleView(NamedTuple):
     """How a suite browses its units.
 
     `groups(run)`: name -> (query on the units, caption); the part of a caption before a colon is the label of its
@@ -104,10 +94,10 @@ class SampleView:
     order: Callable[[Any, pd.DataFrame], pd.DataFrame]
     card: Callable[[Mapping[Any, Any]], Mapping[str, Any]]
     id: str
-    texts: Mapping[str, str] = field(default_factory=dict)
+    texts: Mapping[str, str] = {}
     head: str = ""
-    columns: Mapping[str, str] = field(default_factory=dict)
-    fields: Mapping[str, str] = field(default_factory=dict)
+    columns: Mapping[str, str] = {}
+    fields: Mapping[str, str] = {}
     legend: str = ""
 
 
@@ -123,54 +113,50 @@ def samples(
 
     `units`: those that have a card, in the order to be read; units of one index are one sample, and their cards stand
     beside each other, alike ones once, with the condition and seed that each is `by`. `groups`: label -> the index of a
-    group; a link to `anchor("group", label)` opens the browser on it. All cards stand in the page, up to CARRIED bytes;
-    a line counts the samples beyond. `frame`: the rows behind them. `within`: what tells links to this browser from those
-    to another of the page.
+    group; a link to `anchor("group", label)` opens the browser on it. The cards of up to MOST units stand in the page,
+    and a line counts the samples beyond. `frame`: the rows behind them. `within`: what tells links to this browser from
+    those to another of the page.
 
     >>> frame = pd.DataFrame({"text_id": ["a", "b"], "text": ["One sentence.", "Another."]})
     >>> view = SampleView(dict, lambda run, units: units, dict, "text_id", {"text": ""})
     >>> "One sentence." in samples(frame, view, {}, "Samples", frame).html
     True
     """
-    pieces: dict[Any, tuple[str, dict[str, list[Any]]]] = {}
-    room = CARRIED
+    groups = {group: members for group, members in groups.items() if len(members)}
+    cards: dict[Any, tuple[str, list[int], dict[str, list[Any]]]] = {}
     for index, unit in zip(units.index, units.head(MOST).to_dict("records")):
-        if room < 0:
-            break
         card = {**unit, **view.card(unit)}
-        places = card.get("places") or ()
-        texts = {column: plain(card[column]) for column in view.texts if column in card}
         key = index, card[view.id]
-        name, alike = pieces.setdefault(
-            key, (anchor("sample", f"{within} {card[view.id]}".lstrip()), {})
-        )
+        if key not in cards:
+            of = [n for n, members in enumerate(groups.values(), 1) if index in members]
+            cards[key] = (
+                anchor(
+                    "sample",
+                    within,
+                    card[view.id],
+                ),
+                of,
+                {},
+            )
+        name, _, alike = cards[key]
+        places = card.get("places") or ()
+        texts = {c: placed(plain(card[c]), c, places) for c in view.texts if c in card}
         piece = macros().sample(
             name,
             len(alike),
             card,
             view,
             SIGNS,
-            CLIP,
             texts,
-            {column: placed(text, column, places) for column, text in texts.items()},
         )
-        room -= len(piece.encode())
         alike.setdefault(piece, []).append(card.get("by"))
-    carried = pd.Index([index for index, _ in pieces])
-    numbers = [list(range(len(pieces)))]
-    buttons = []
-    for group, members in groups.items():
-        if len(members):
-            numbers.append(carried.isin(members).nonzero()[0].tolist())
-            buttons.append((group, anchor("group", f"{within} {group}".lstrip()), len(members)))
     html = macros().samples(
-        list(pieces.values()),
-        carried.nunique(),
+        list(cards.values()),
+        len({index for index, _ in cards}),
         units.index.nunique(),
         say(caption),
         view.legend,
-        buttons,
-        Markup(dumps(numbers)),  # numbers only
+        [(group, anchor("group", within, group), len(of)) for group, of in groups.items()],
     )
     return HtmlTable(html, frame)
 
@@ -179,18 +165,18 @@ def placed(
     text: str,
     column: str,
     places: Sequence[Place],
-) -> list[str | Place]:
-    """The text of a column of a card as pieces: texts, and what has a place in it.
+) -> list[tuple[str, Place | None]]:
+    """The text of a column of a card in pieces, each with the place that it is, if it is one.
 
     Of places that overlap the first one counts, and none beyond CLIP.
     """
-    pieces: list[str | Place] = []
-    written = 0
+    pieces: list[tuple[str, Place | None]] = []
+    end = 0
     for place in sorted(places, key=lambda place: place.start):
-        if place.column == column and written <= place.start and place.end <= CLIP:
-            pieces += [text[written : place.start], place]
-            written = place.end
-    return [*pieces, text[written:CLIP]]
+        if place.column == column and end <= place.start and place.end <= CLIP:
+            pieces += [(text[end : place.start], None), (text[place.start : place.end], place)]
+            end = place.end
+    return [*pieces, (text[end:CLIP] if pieces else text, None)]
 
 
 # --- how a suite without a view of its own shows its samples
@@ -202,20 +188,23 @@ def sample_view(shown: Run | Study) -> SampleView:
         return shown.suite.sample_view(shown)
     units = shown.results[0].units
     unit, sample = shown.suite.unit, "item" if "item" in units else shown.suite.unit
-    titles = {f"{name}: value": shown.title(name) for name in shown.headline}
+    rows = {f"{name}: value": shown.title(name) for name in shown.headline}
     texts = [column for column in TEXTS if column in units][:1]
-    others: list[Any] = []
     if units[sample].is_unique:  # of a sample with trials they would be the first one's
-        others = [name for name in units.select_dtypes("str") if name not in (unit, sample, *texts)]
-        others = [name for name in others if units[name].nunique() > 1][:MOST_TEXTS]
+        others = units.select_dtypes("str").columns.difference([unit, sample, *texts], sort=False)
+        rows |= {name: name for name in others[units[others].nunique() > 1][:MOST_TEXTS]}
 
     def order(run: Run, units: pd.DataFrame) -> pd.DataFrame:
         """Each sample once, with its values, the lowest value of the primary metric first."""
-        data = _by_sample(run.data, unit)
-        units = units.drop_duplicates(sample)
-        for column, name in zip(titles, shown.headline):
-            values = unit_values(data, run.metrics, unit, name)
-            units = units.assign(**{column: units[sample].map(values)})
+        data, units = _by_sample(run.data, unit), units.drop_duplicates(sample)
+        for name in shown.headline:
+            values = unit_values(
+                data,
+                run.metrics,
+                unit,
+                name,
+            )
+            units = units.assign(**{f"{name}: value": units[sample].map(values)})
         if not shown.primary:
             return units
         is_best_first = run.metric(shown.primary).better == "lower"
@@ -226,16 +215,13 @@ def sample_view(shown: Run | Study) -> SampleView:
         )
 
     def card(row: Mapping[Any, Any]) -> dict[str, Any]:
-        values = []
-        for column, title in titles.items():
-            value = row[column]
-            if not is_null(value) and float(value).is_integer():
-                value = int(value)  # 187 tokens, not 187.000
-            values.append(Row(title, {"value": [Line(plain(value))]}))
-        for name in others:
-            if not is_null(row.get(name)):
-                values.append(Row(str(name), {"value": [Line(plain(row[name]))]}))
-        return {"rows": values, "tags": [Line(str(row[unit]))] if sample != unit else []}
+        return {
+            "rows": [
+                Row(title, {"value": [Line(whole(row.get(column)))]})
+                for column, title in rows.items()
+            ],
+            "tags": [Line(str(row[unit]))] if sample != unit else [],
+        }
 
     return SampleView(
         lambda run: {},
@@ -272,29 +258,26 @@ def samples_of_run(
     caption: str = "",
 ) -> HtmlTable:
     """The browser of `Run.samples`."""
-    view = sample_view(run)
-    within = caption or which or ""
+    view, units = sample_view(run), run.units
     groups: dict[str, pd.Index] = {}
+    of_group = say("Samples")
     if which is None:
-        caption = caption or say("Samples")
         groups = groups_of_run(run)
-        units = run.units
         if groups:
             units = units[units.index.isin(set[object]().union(*groups.values()))]
     else:
         query, of_group = view.groups(run).get(which, (which, which or say("All units")))
-        caption = caption or of_group
         units = run.queried(query)
     units = units[:n]
     if units.empty:
-        return no_rows(caption, units)
+        return no_rows(caption or of_group, units)
     return samples(
         view.order(run, units),
         view,
         groups,
-        caption,
+        caption or of_group,
         units,
-        within,
+        caption or which or "",
     )
 
 
@@ -306,7 +289,7 @@ def changed_units(
     metric: str,
     candidate: str,
 ) -> pd.DataFrame:
-    """The samples that carry a difference (`stats.unit_changes`), with the `sign` of their change.
+    """The samples that carry a difference (`stats.unit_changes`).
 
     One with a value on one side only changes as it moves the whole. Samples of a cluster may differ where it does not.
     """
@@ -315,10 +298,12 @@ def changed_units(
     for name in (study.baseline, candidate):
         runs = study.conditions[name].items()
         sides.append((name, {seed: _by_sample(run.data, unit) for seed, run in runs}))
-    labelled = label(sides, study.metrics, unit)
-    changed = differing(unit_changes(labelled, study.metric(metric).name))
-    change = changed["change"].fillna(changed["influence"]).fillna(0)
-    return changed.assign(sign=np.sign(change).astype(int))
+    labelled = label(
+        sides,
+        study.metrics,
+        unit,
+    )
+    return differing(unit_changes(labelled, study.metric(metric).name))
 
 
 def groups_of_change(
@@ -326,10 +311,15 @@ def groups_of_change(
     candidate: str,
 ) -> dict[str, pd.Index]:
     """Label of each group of samples that changed -> their names."""
+    signs = np.sign(changed["change"].fillna(changed["influence"]).fillna(0))
     groups = {}
     for change, sign in CHANGES.items():
-        name = say("{group} under {candidate}", group=say(change), candidate=candidate)
-        groups[name] = pd.Index(changed.loc[changed["sign"] == sign].iloc[:, 0])
+        name = say(
+            "{group} under {candidate}",
+            group=say(change),
+            candidate=candidate,
+        )
+        groups[name] = pd.Index(changed[signs == sign].iloc[:, 0])
     return groups
 
 
@@ -342,13 +332,16 @@ def samples_that_differ(
 
     Of each sample the cards of the baseline's runs, then those of the candidate's.
     """
-    view = replace(sample_view(study), fields={})  # long beside one another; runs have them
+    view = sample_view(study)._replace(fields={})  # long beside one another; runs have them
     title = titled(study.metric(metric).shown_title, study.metric(metric).better)
     caption = f"{title}, {study.baseline} → {candidate}"
-    changed = changed_units(study, metric, candidate)
-    frame = changed.drop(columns="sign")
+    changed = changed_units(
+        study,
+        metric,
+        candidate,
+    )
     if changed.empty:
-        return no_rows(say("{metric}: samples that differ", metric=caption), frame)
+        return no_rows(say("{metric}: samples that differ", metric=caption), changed)
     names, found = changed.iloc[:, 0], []
     for condition in (study.baseline, candidate):
         for seed, run in study.conditions[condition].items():
@@ -364,6 +357,6 @@ def samples_that_differ(
         view,
         groups_of_change(changed, candidate),
         caption,
-        frame,
+        changed,
         candidate if len(study.candidates) > 1 else "",
     )

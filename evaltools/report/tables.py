@@ -23,7 +23,7 @@ from ..core.estimates import Row, is_null
 from ..core.language import listed, say, speak
 from ..core.metric import metric_title
 from .page import OWN_STYLES, macros, style
-from .text import estimate_text, interval, number, p_text, text_columns, text_of, titled
+from .text import estimate_text, interval, number, p_text, text_columns, text_of, titled, whole
 
 # rows that a table shows
 ROWS = 200
@@ -68,25 +68,25 @@ def in_cell(html: str) -> str:
     """
     from IPython.core.getipython import get_ipython
 
-    is_styled = getattr(get_ipython(), "evaltools_styles", False)
+    is_styled = getattr(
+        get_ipython(),
+        "evaltools_styles",
+        False,
+    )
     return f'{"" if is_styled else style()}<div class="mathjax_ignore">{html}</div>'
 
 
-def table(
-    df: pd.DataFrame,
-    caption: str = "",
-) -> HtmlTable:
+def table(df: pd.DataFrame) -> HtmlTable:
     """A frame as a table that filters in the report.
 
-    The heads are the names of its columns, which are translated where they are words of ours, as the caption is. Beyond
-    ROWS rows a line counts the rest.
+    The heads are the names of its columns, which are translated where they are words of ours. Beyond ROWS rows a line
+    counts the rest.
     """
     heads, texts, numeric = text_columns(df.head(ROWS))
     html = macros().table(
         list(zip(heads, numeric)),
         list(zip(*texts)),
         len(df),
-        say(caption) if caption else "",
     )
     return HtmlTable(html, df)
 
@@ -164,17 +164,26 @@ def text_table(
 ) -> pd.DataFrame:
     """Estimates, or a comparison, as text, a row each. `columns`: text of `shown_texts` -> its head."""
     texts = [shown_texts(row) for row in rows.to_dict("records")]
-    return pd.DataFrame(texts, columns=list(columns), dtype=object).rename(columns=columns)
+    return pd.DataFrame(
+        texts,
+        columns=list(columns),
+        dtype=object,
+    ).rename(columns=columns)
 
 
 def by_condition(rows: pd.DataFrame) -> pd.DataFrame:
     """The values of estimates as text: a row a metric, a column a condition."""
-    texts: dict[str, dict[str, str]] = {}
-    for row in rows.dropna(subset="value").to_dict("records"):
-        is_whole = row["value"] == round(row["value"])
-        of_condition = texts.setdefault(row["condition"], {})
-        of_condition[shown_texts(row)["title"]] = number(row["value"], 0 if is_whole else 3)
-    return pd.DataFrame(texts).fillna("N/A").rename_axis("Metric").reset_index()
+    rows = rows.dropna(subset="value")
+    titles = [shown_texts(row)["title"] for row in rows.to_dict("records")]
+    texts = rows.assign(Metric=titles, value=rows["value"].map(whole))
+    table = texts.pivot_table(
+        "value",
+        "Metric",
+        "condition",
+        aggfunc="first",
+        sort=False,
+    )
+    return table.rename_axis(columns=None).fillna("N/A").reset_index()
 
 
 # columns of frames that hold words of ours; what other columns hold may be anybody's
@@ -235,7 +244,11 @@ def names_set(source: str) -> list[str]:
     >>> names_set("run = None\\nseed = 0  # seed of the resampling")
     ['run', 'seed']
     """
-    return re.findall(r"^(\w+) *=(?!=)", source, re.MULTILINE)
+    return re.findall(
+        r"^(\w+) *=(?!=)",
+        source,
+        re.MULTILINE,
+    )
 
 
 def unknown_parameters(cells: Sequence[str]) -> list[str]:
@@ -261,9 +274,9 @@ def frame_table(frame: pd.DataFrame | pd.Series) -> HtmlTable:
     index = [name for name in frame.index.names if name is not None]
     if index or not pd.api.types.is_integer_dtype(frame.index):
         frame = frame.reset_index(names=None if index else [""])
-    for column in (*NAMED, *index):
-        if column in frame and not pd.api.types.is_numeric_dtype(frame[column]):
-            frame = frame.assign(**{column: [say(str(word)) for word in frame[column]]})
+    for column in {*NAMED, *index}.intersection(frame):
+        if not pd.api.types.is_numeric_dtype(frame[column]):
+            frame = frame.assign(**{column: frame[column].astype(str).map(say)})
     return table(
         frame.rename(columns={own: head for own, head in HEADS.items() if head not in frame})
     )
@@ -295,7 +308,11 @@ def figure_png(figure: Any) -> tuple[str, dict[str, Any]]:
     )
     # nothing is transparent: without that channel the picture is the same, and smaller
     image = Image.open(drawn).convert("RGB").quantize(COLOURS, method=Image.Quantize.FASTOCTREE)
-    image.save(small, "PNG", optimize=True)
+    image.save(
+        small,
+        "PNG",
+        optimize=True,
+    )
     about = {"width": round(image.width / SCALE), "alt": " ".join(alt.split())}
     return base64.b64encode(small.getvalue()).decode("ascii"), about
 
@@ -311,17 +328,12 @@ def translate(figure: Any) -> None:
     for axes in figure.axes:
         for axis in (axes.xaxis, axes.yaxis):
             labels = [label.get_text() for label in axis.get_ticklabels()]
-            translated = []
-            for text in labels:
-                translated.append(shown(say(text), LABEL_COLUMNS) if text else "")
+            translated = [shown(say(text), LABEL_COLUMNS) if text else "" for text in labels]
             if translated != labels:
                 axis.set_ticks(axis.get_ticklocs(), translated)
-    in_legends = set()
-    for legend in figure.findobj(Legend):
-        in_legends.update(legend.get_texts())
     columns = min(TITLE_COLUMNS, round(TITLE_COLUMNS * figure.get_figwidth() / 5))
-    for text in figure.findobj(Text):
+    in_legends = [text for legend in figure.findobj(Legend) for text in legend.get_texts()]
+    for text in in_legends + figure.findobj(Text):
         words = text.get_text()
         if words and "\n" not in words:
-            width = LABEL_COLUMNS if text in in_legends else columns
-            text.set_text(shown(say(words), width))
+            text.set_text(shown(say(words), LABEL_COLUMNS if text in in_legends else columns))

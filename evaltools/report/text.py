@@ -9,6 +9,7 @@ import hashlib
 import math
 import re
 from collections.abc import Callable, Iterable
+from decimal import ROUND_UP, Context
 from numbers import Integral, Number
 from typing import Any
 from unicodedata import east_asian_width
@@ -55,36 +56,31 @@ def number(
     if is_null(value):
         return "N/A"
     sign = "+" if signed else ""
-    if isinstance(value, Integral):
-        return f"{int(value):{sign},}".replace("-", "−")
-    value = float(value)
-    if abs(value) >= LARGE:
+    if isinstance(value, Integral) or abs(value) >= LARGE:
         decimals = 0
-    elif LEAST <= abs(value) < 0.5 * 10.0**-decimals:
-        decimals = decimals_of(value, digits)
     text = f"{value:{sign},.{decimals}f}"
+    if LEAST <= abs(value) < 0.5 * 10.0**-decimals:
+        text = f"{Context(prec=digits).create_decimal(value):{sign},f}"
     if not text.strip("-0.,"):
         return text.removeprefix("-")
     return text.replace("-", "−")
 
 
-def decimals_of(
-    value: float,
-    digits: int,
-) -> int:
-    """Decimals that show so many significant digits of a number other than 0.
+def whole(value: Any) -> str:
+    """As `plain`; a number without a fraction is whole.
 
-    >>> decimals_of(0.00345, 2), decimals_of(12.0, 2)
-    (4, 0)
+    >>> whole(187.0), whole(0.5)
+    ('187', '0.500')
     """
-    return digits - 1 - math.floor(math.log10(abs(value)))
+    is_whole = isinstance(value, float) and value.is_integer()
+    return plain(int(value) if is_whole else value)
 
 
 def estimate_text(estimate: Row) -> str:
     """The value of an estimate: a count is whole, all else has three decimals."""
-    value: Any = estimate["value"]
+    value = estimate["value"]
     is_count = is_null(estimate["denominator"]) and value == estimate["numerator"]
-    return number(value, 0 if is_count and value == int(value) else 3)
+    return whole(value) if is_count else number(value)
 
 
 def interval(row: Row, *, signed: bool = False) -> str:
@@ -117,7 +113,7 @@ def p_equation(p: float) -> str:
     >>> p_equation(0.00004), p_equation(0.0312)
     ('p < 0.001', 'p = 0.031')
     """
-    return f"p {p_text(p)}" if p < 0.001 else f"p = {p_text(p)}"
+    return f"p = {p_text(p)}".replace("= <", "<")
 
 
 def mde_text(row: Row) -> str:
@@ -126,8 +122,8 @@ def mde_text(row: Row) -> str:
     >>> mde_text({"mde": 0.1, "n_units": 30}), mde_text({"mde": 0.1, "n_units": 12})
     ('0.10', '0.1')
     """
-    digits = 1 if row["n_units"] < KNOWN_UNITS else 2
-    return number(row["mde"], max(0, decimals_of(row["mde"], digits)))
+    known = Context(prec=1 if row["n_units"] < KNOWN_UNITS else 2)
+    return f"{known.create_decimal(row['mde']):,f}"
 
 
 # --- axes of strips and figures
@@ -148,11 +144,8 @@ def axis_over(numbers: Iterable[Any], signed: bool = False) -> Axis:
     ((0.0, 1.0), (-20.0, 20.0), (-0.6, 0.6))
     """
     measured = [float(x) for x in numbers if not is_null(x) and math.isfinite(x)]
-    end = max(map(abs, measured), default=1.0)
-    if end < 1e-300:  # nothing, or no number with all its digits
-        end = 1.0
-    power = 10.0 ** math.floor(math.log10(end))
-    end = float(f"{math.ceil(end / power - 1e-9) * power:.6g}")
+    end = max(map(abs, measured), default=0) or 1.0
+    end = float(Context(prec=1, rounding=ROUND_UP).create_decimal(f"{end:.9g}"))
     if signed or min(measured, default=0.0) < 0:
         return -end, end
     return 0.0, max(1.0, end)
@@ -185,8 +178,11 @@ WIDE, WORD = 60, 36
 LONG_NAME = re.compile(r"[^\s“”]{49,}")
 """A name that would take lines of a title, or the head of a column."""
 
-CLIP = 100_000
+CLIP = 4_000
 """Characters of one field that are shown; the files beside the report hold it whole."""
+
+SHORT = 200
+"""Characters of a name or a reason that the gallery shows."""
 
 # controls but for tab and line feed, invisible and bidirectional controls, lone surrogates, tags, noncharacters
 _UNSEEN = re.compile(
@@ -207,22 +203,19 @@ def visible(
     return _UNSEEN.sub(lambda m: mark(f"U+{ord(m[0]):04X}"), text.replace("\r\n", "\n"))
 
 
-def safe(
-    value: Any,
-    clip: int = CLIP,
-) -> Markup:
-    """Text from data as HTML: escaped, in a <bdi>, unseen characters marked; folded where long, and cut after `clip`."""
+def safe(value: Any) -> Markup:
+    """Text from data as HTML: escaped, in a <bdi>, unseen characters marked; folded where long, and cut after CLIP."""
     text = str(value)
     if len(text) <= LONG:
         return Markup("<bdi>{}</bdi>").format(marked(text))
     note = say("{n:,} characters", n=len(text))
-    if len(text) > clip:
-        note += say(", the first {n:,} shown", n=clip)
+    if len(text) > CLIP:
+        note += say(", the first {n:,} shown", n=CLIP)
     beginning = " ".join(text[:PREVIEW].split())
     return Markup(
         '<details class="et-long"><summary><bdi>{}</bdi>… <span class="et-muted">({})</span></summary>'
         '<div class="et-scroll" tabindex="0"><bdi>{}</bdi></div></details>'
-    ).format(marked(beginning), note, marked(text[:clip]))
+    ).format(marked(beginning), note, marked(text[:CLIP]))
 
 
 def marked(text: str) -> Markup:
@@ -230,14 +223,10 @@ def marked(text: str) -> Markup:
     return Markup(visible(str(escape(text)), '<span class="et-ctl">{}</span>'.format))
 
 
-def clipped(text: str, limit: int = 200) -> str:
-    """Text from data, made visible and cut after so many letters.
-
-    >>> clipped("a name that is long", 6)
-    'a name…'
-    """
-    seen = visible(text[: limit + 1])
-    return seen if len(seen) <= limit else seen[:limit] + "…"
+def clipped(text: str) -> str:
+    """Text from data, made visible and cut after SHORT letters."""
+    seen = visible(text[: SHORT + 1])
+    return seen if len(seen) <= SHORT else seen[:SHORT] + "…"
 
 
 def text_class(text: str) -> str:
@@ -258,10 +247,10 @@ def short(text: str) -> str:
 
 def anchor(
     prefix: str,
-    name: Any,
+    *names: Any,
 ) -> str:
     """An id for deep links, `group-...` or `sample-...`; a name that had to be changed carries a hash of itself."""
-    text = str(name)
+    text = " ".join(filter(None, map(str, names)))
     slug = re.sub(r"[^\w.-]+", "-", visible(text))[:80]
     if slug != text:
         slug += "-" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:6]
@@ -317,19 +306,13 @@ def _line(text: str) -> str:
     return " ".join(visible(text).split())
 
 
-def markdown_table(
-    df: pd.DataFrame,
-    caption: str = "",
-) -> str:
-    """A frame in GitHub Markdown, below its caption."""
+def markdown_table(df: pd.DataFrame) -> str:
+    """A frame in GitHub Markdown."""
     heads, texts, numeric = text_columns(df)
-    rows = [map(markdown, heads), ["---:" if is_number else "---" for is_number in numeric]]
-    for texts_of_row in zip(*texts):
-        rows.append(map(markdown, texts_of_row))
-    lines = [f"| {' | '.join(row)} |" for row in rows]
-    if caption:
-        lines = [markdown(caption), "", *lines]
-    return "\n".join(lines) + "\n"
+    rules = ["---:" if is_number else "---" for is_number in numeric]
+    rows = [map(markdown, row) for row in (heads, *zip(*texts))]
+    lines = [f"| {' | '.join(row)} |" for row in (rows[0], rules, *rows[1:])]
+    return "\n".join([*lines, ""])
 
 
 def markdown(text: str) -> str:
@@ -369,24 +352,30 @@ def latex_table(
     return code
 
 
-_TEX = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar\allowbreak{}",
-    '"': r"\textquotedbl{}",
-    **{c: "\\" + c for c in "&%$#_{}"},
-    **{c: f"$\\{name}$" for c, name in zip("↑↓≤±Δ", ("uparrow", "downarrow", "le", "pm", "Delta"))},
-    "−": "$-$",
-}
+_TEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar\allowbreak{}",
+        '"': r"\textquotedbl{}",
+        **{c: "\\" + c for c in "&%$#_{}"},
+        "↑": r"$\uparrow$",
+        "↓": r"$\downarrow$",
+        "≤": r"$\le$",
+        "±": r"$\pm$",
+        "Δ": r"$\Delta$",
+        "−": "$-$",
+    }
+)
 
 
 def latex(text: str) -> str:
     """Text as LaTeX that shows just it, on one line."""
     # braces keep a leading "[" or "*" from being read as belonging to the end of the row before
-    escaped = "".join(_TEX.get(c, c) for c in _line(text))
+    escaped = _line(text).translate(_TEX)
     if isinstance(text, Strong):
         return rf"\textbf{{{escaped}}}"
     return f"{{{escaped}}}" if escaped.startswith(("[", "*")) else escaped

@@ -71,8 +71,6 @@
   const FIRST = 2;
   const plainly = (text) => text.normalize("NFC").toLowerCase();
   const browsers = all(".et-samples").map((section) => {
-    // of each group, all samples first, the places of its cards
-    const groups = JSON.parse(section.querySelector(".et-data").textContent).map((places) => new Set(places));
     const cards = all(".et-sample", section);
     const input = section.querySelector("input");
     const chips = all("[data-group]", section);
@@ -81,9 +79,9 @@
     const show = () => {
       const wanted = plainly(input.value).split(/\s+/).filter(Boolean);
       let n = 0;
-      cards.forEach((card, place) => {
+      cards.forEach((card) => {
         const text = wanted.length ? plainly(card.textContent) : "";
-        const fits = groups[group].has(place) && wanted.every((word) => text.includes(word));
+        const fits = (!group || card.dataset.of.split(" ").includes(String(group))) && wanted.every((word) => text.includes(word));
         n += fits;
         // the browser's own search finds what fits and is not shown
         if (fits && (isWhole || n <= FIRST)) card.hidden = false;

@@ -98,8 +98,8 @@ def test_nothing_overflows_and_the_scheme_is_followed(open_page: Any) -> None:
 @pytest.mark.browser
 def test_tables_filter_and_are_printed_whole(open_page: Any) -> None:
     page = open_page()
-    page.get_by_label("Filter Hostile").fill("风险")
-    rows = page.locator("table", has_text="Hostile").locator("tbody tr")
+    page.get_by_label("Filter table").last.fill("风险")
+    rows = page.locator("table", has_text="passwd").first.locator("tbody tr")
     assert [row.is_visible() for row in rows.all()].count(True) == 1
     assert page.get_by_text("1 of 12").is_visible()
     samples = page.locator(".et-samples").first.locator(".et-sample")

@@ -174,13 +174,13 @@ def test_text_from_data_stays_text() -> None:
     rows = [{"id": HOSTILE, "metric": "score", "value": 1.0, "text": HOSTILE}]
     run = et.evaluate("table", rows, name="run", resampling=FAST)
     frame = pd.DataFrame({HOSTILE: [HOSTILE], "title": [HOSTILE]})
-    for html in (run.samples().html, table(frame, HOSTILE).html, frame_table(frame).html):
+    for html in (run.samples().html, table(frame).html, frame_table(frame).html):
         assert "<script>alert" not in html and "\u202e" not in html
         assert "[U+202E]" in html or "U+202E" in html
 
 
 def test_frames_without_rows_say_that_there_is_nothing() -> None:
-    assert words(table(pd.DataFrame(columns=["a"]), "Rows").html) == "Rows: none"
+    assert words(table(pd.DataFrame(columns=["a"])).html) == "Table: none"
 
 
 def test_memfin_marks_the_words_that_made_a_turn_fail() -> None:

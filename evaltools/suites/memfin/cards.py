@@ -394,8 +394,8 @@ def report_md(result: Run) -> str:
         f"Intervals ({result.resampling.percent}) resample dialogues. N/A: not measured. "
         "Micro: over turns; macro: mean of dialogues.\n",
     ]
-    parts.append(markdown_table(text_table(result.estimates), caption="## Metrics"))
-    parts.append(markdown_table(eligibility(result), caption="## Eligibility"))
+    parts.append(f"## Metrics\n\n{markdown_table(text_table(result.estimates))}")
+    parts.append(f"## Eligibility\n\n{markdown_table(eligibility(result))}")
     parts += [f"{markdown(line)}\n" for line in check_lines(result.checks)]
     parts.append(f"`{result.signature}`\n")
     return "\n".join(parts)
