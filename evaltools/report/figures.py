@@ -28,7 +28,7 @@ from ..core.language import say
 from ..core.metric import Difference
 from ..stats.effects import unit_changes
 from ..stats.influence import formulas_of
-from .page import ANSWERED, families, webfont_css
+from .page import ANSWERED, families
 from .text import ENDS, titled, visible, width_of
 
 # what a saved figure would say of when it was made
@@ -37,8 +37,7 @@ MADE_AT = {"svg": "Date", "pdf": "CreationDate"}
 # width of a figure (219 pt), height of a row, and the greatest height of a figure, in inches
 WIDTH, ROW, TALLEST = 219 / 72, 0.24, 160.0
 
-# Okabe and Ito (2008): told apart under every common colour blindness; one marker less, so that pairs are many
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#B5A800")
+# marks of conditions; one less than there are colours, so that pairs are many
 MARKERS = "osD^vPX"
 
 # sign of a change for the better -> what became of a unit, its colour and marker
@@ -61,7 +60,7 @@ def export(
     figure: Figure,
     form: Literal["svg", "pdf"],
 ) -> bytes:
-    """A figure for a paper, text as text, with the glyphs of Korean and Chinese inside; bytes of its content only."""
+    """A figure for a paper, text as text; bytes of its content only."""
     text = "".join(t.get_text() for t in figure.findobj(Text))
     style = {
         **figure_style(),
@@ -79,17 +78,7 @@ def export(
             format=form,
             metadata={MADE_AT[form]: None},
         )
-    if form == "pdf":
-        return out.getvalue()
-    # a browser loads a font that stands behind another too late for some of the text
-    names = [f"'{name}'" for name in families()]
-    svg = out.getvalue().decode().replace(", ".join(names), ", ".join(names[::-1]))
-    start = '<style type="text/css">'
-    return svg.replace(
-        start,
-        start + webfont_css(text),
-        1,
-    ).encode()
+    return out.getvalue()
 
 
 def shown(
@@ -99,9 +88,8 @@ def shown(
     """A label: wrapped at `width` columns (a Han or Hangul character takes two), cut after three lines."""
     text = visible(unicodedata.normalize("NFC", str(value)))
     # no more than can stand there: the time to break a word grows with the square of its length
-    text = " ".join(text.split())[: 200 + 6 * width]
-    start = text[:200]
-    columns = max(8, round(width * len(start) / max(1, width_of(start))))
+    text = " ".join(text.split())[:200]
+    columns = max(8, round(width * len(text) / max(1, width_of(text))))
     wrapped = textwrap.wrap(
         text,
         columns,
@@ -161,7 +149,7 @@ def forest(
             from_middle = panel["mark"] - (len(conditions) - 1) / 2
             panel = panel.assign(line=lines + 0.72 * from_middle / len(conditions))
             for mark, of in panel.groupby("mark"):
-                colour = PALETTE[mark % len(PALETTE)]
+                colour = f"C{mark}"
                 ax.hlines(
                     of["line"],
                     of["ci_low"],
@@ -186,43 +174,6 @@ def forest(
                     linewidth=0.8,
                 )
         ax.set_xlabel(shown(xlabel))
-    return chart
-
-
-def paired(
-    sides: pd.DataFrame,
-    better: str = "higher",
-) -> Figure:
-    """Each unit's value before against after (or A against B), two columns: points off the diagonal are changes.
-
-    The names of the columns are the labels of the axes. A unit with a null in either takes no part. Where many units
-    share a place the mark grows with their number. Counts of improved, same and worsened stand in the legend.
-    """
-    pairs = sides.set_axis(["x", "y"], axis="columns").astype(float).dropna().round(6)
-    if pairs.empty:
-        return Figure()
-    gain = np.sign(pairs["y"] - pairs["x"]) * (-1 if better == "lower" else 1)
-    with new_chart([9]) as chart:
-        [ax] = chart.axes
-        ax.axline(
-            (pairs["x"].iloc[0],) * 2,
-            slope=1,
-            color="grey",
-            linewidth=0.8,
-        )
-        for sign, (name, colour, marker) in CHANGES.items():
-            is_kind = gain == sign
-            spots = pairs[is_kind].value_counts(sort=False).reset_index(name="n")
-            ax.scatter(
-                spots["x"],
-                spots["y"],
-                16 * np.sqrt(spots["n"]),
-                colour,
-                marker=marker,
-                alpha=0.75,
-                label=f"{say(name)}: {is_kind.sum():,} ({100 * is_kind.mean():.0f}%)",
-            )
-        ax.set(xlabel=shown(sides.columns[0], 40), ylabel=shown(sides.columns[1]))
     return chart
 
 
@@ -289,32 +240,58 @@ class Plots:
     ) -> Figure:
         """Each unit's value before against after: the two sides of a difference (default: the first of the headline).
 
-        Of a study: a metric (default: the primary) under the baseline against that under the candidate that the finding
-        names first.
+        Points off the diagonal are changes, which the legend counts. Where many units share a place the mark grows with
+        their number; a unit without a value on either side takes no part. Of a study: a metric (default: the primary)
+        under the baseline against that under the candidate that the finding names first.
         UsageError for a metric of a run that is no difference.
 
         >>> import evaltools as et
         >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
         >>> ax = run.plot.paired("delta_f1_refpol").axes[0]
         """
-        shown = self.shown
-        if len(shown.results) > 1:
-            drawn, name = shown.metric(metric or shown.primary), shown.candidate()
-            changes = unit_changes(shown.labelled(shown.baseline, name), drawn.name)
+        result = self.shown
+        if len(result.results) > 1:
+            drawn, name = result.metric(metric or result.primary), result.candidate()
+            changes = unit_changes(result.labelled(result.baseline, name), drawn.name)
             sides = changes[["baseline", "candidate"]]
-            labels = [f"{self._title(drawn.name)}, {side}" for side in (shown.baseline, name)]
+            labels = [f"{self._title(drawn.name)}, {side}" for side in (result.baseline, name)]
         else:
-            (shown,) = shown.results
-            names = [name for name in shown.headline if isinstance(shown.metric(name), Difference)]
-            drawn = shown.metric(metric or next(iter(names), shown.primary))
+            (run,) = result.results
+            names = [name for name in run.headline if isinstance(run.metric(name), Difference)]
+            drawn = run.metric(metric or next(iter(names), run.primary))
             if not isinstance(drawn, Difference):
                 raise UsageError(
                     f"{drawn.name} is no difference of two metrics, with a before and an after"
                 )
             of_sides = (drawn.subtrahend, drawn.minuend)
-            sides = pd.concat(map(shown.unit_values, of_sides), axis="columns")
+            sides = pd.concat(map(run.unit_values, of_sides), axis="columns")
             labels = list(map(self._title, of_sides))
-        return paired(sides.set_axis(labels, axis="columns"), drawn.better)
+        pairs = sides.set_axis(["x", "y"], axis="columns").astype(float).dropna().round(6)
+        if pairs.empty:
+            return Figure()
+        gain = np.sign(pairs["y"] - pairs["x"]) * (-1 if drawn.better == "lower" else 1)
+        with new_chart([9]) as chart:
+            [ax] = chart.axes
+            ax.axline(
+                (pairs["x"].iloc[0],) * 2,
+                slope=1,
+                color="grey",
+                linewidth=0.8,
+            )
+            for sign, (change, colour, marker) in CHANGES.items():
+                is_kind = gain == sign
+                spots = pairs[is_kind].value_counts(sort=False).reset_index(name="n")
+                ax.scatter(
+                    spots["x"],
+                    spots["y"],
+                    16 * np.sqrt(spots["n"]),
+                    colour,
+                    marker=marker,
+                    alpha=0.75,
+                    label=f"{say(change)}: {is_kind.sum():,} ({100 * is_kind.mean():.0f}%)",
+                )
+            ax.set(xlabel=shown(labels[0], 40), ylabel=shown(labels[1]))
+        return chart
 
     def spread(
         self,
@@ -340,7 +317,6 @@ class Plots:
             ax.hist(
                 list(drawn.values()),
                 bins=20,
-                color=[PALETTE[index % len(PALETTE)] for index in range(len(drawn))],
                 label=list(drawn),
             )
             ax.set(xlabel=say("value of a unit"), ylabel=say("samples"))

@@ -119,8 +119,7 @@ def run(draft: Path) -> None:
     try:
         papermill.execute_notebook(
             nb,
-            # papermill fills in parameters where a path has braces
-            str(draft).replace("{", "{{").replace("}", "}}"),
+            str(draft),
             nb.metadata.papermill.parameters,
             "evaltools",
             kernel_name="python3",

@@ -34,14 +34,11 @@ MOST_TEXTS = 8
 # units that have a card in a page at the most
 MOST = 2_000
 
-# a mark -> the sign before what it marks
-SIGNS = {"good": "✓", "bad": "✗", "missing": "−", "look": "?"}
-
 
 class Line(NamedTuple):
     """One thing that a cell of a card, or its head, says.
 
-    `mark`: one of SIGNS; "" for what is neither right nor wrong. `note` stands behind it, in grey.
+    `mark`: "good", "bad", "missing" or "look"; "" for what is neither right nor wrong. `note` stands behind it, in grey.
     """
 
     text: str
@@ -53,7 +50,7 @@ class Row(NamedTuple):
     """A row of a card: what it is about, and what each column says of it.
 
     `cells`: column of `SampleView.columns` -> its lines. `part`: the end of the label, which is marked in the text too.
-    `mark`: one of SIGNS, how the row fares.
+    `mark`: how the row fares, as of a line.
     """
 
     label: str
@@ -65,7 +62,7 @@ class Row(NamedTuple):
 class Place(NamedTuple):
     """A place in a text: its column, start and end.
 
-    `mark`: one of SIGNS, or "". Places of one number in two texts are linked; those of number 0 are marked only.
+    `mark`: as of a line. Places of one number in two texts are linked; those of number 0 are marked only.
     """
 
     column: str
@@ -146,7 +143,6 @@ def samples(
             len(alike),
             card,
             view,
-            SIGNS,
             texts,
         )
         alike.setdefault(piece, []).append(card.get("by"))

@@ -22,8 +22,8 @@ from markupsafe import Markup
 from ..core.estimates import Row, is_null
 from ..core.language import listed, say, speak
 from ..core.metric import metric_title
-from .page import OWN_STYLES, macros, style
-from .text import estimate_text, interval, number, p_text, text_columns, text_of, titled, whole
+from .page import macros, style
+from .text import interval, number, p_text, text_columns, text_of, titled, whole
 
 # rows that a table shows
 ROWS = 200
@@ -56,9 +56,7 @@ class HtmlTable:
         return self.html
 
     def __repr__(self) -> str:
-        if self.frame is None:
-            return Markup(OWN_STYLES.sub("", self.html)).striptags()
-        return self.frame.to_string(index=False, max_rows=20)
+        return "" if self.frame is None else self.frame.to_string(index=False, max_rows=20)
 
 
 def in_cell(html: str) -> str:
@@ -92,8 +90,8 @@ def table(df: pd.DataFrame) -> HtmlTable:
 
 
 def words(text: str) -> Markup:
-    """Paragraphs of plain text, split at empty lines; an empty piece for none."""
-    return macros().words(text.split("\n\n")) if text else Markup("")
+    """A paragraph of plain text; an empty piece for none."""
+    return macros().words(text)
 
 
 def no_rows(caption: str, frame: pd.DataFrame) -> HtmlTable:
@@ -137,12 +135,13 @@ def shown_texts(row: Row) -> dict[str, str]:
             "p": p,
             "verdict": row["verdict"],
         }
-    is_blocked = not is_null(row.get("blocked"))
+    is_count = is_null(row["denominator"]) and row["value"] == row["numerator"]
+    value = whole(row["value"]) if is_count else number(row["value"])
     sums = [row["numerator"], row["denominator"]]
-    ratio = [f"{value:,.2f}".removesuffix(".00") for value in sums if not is_null(value)]
+    ratio = [f"{total:,.2f}".removesuffix(".00") for total in sums if not is_null(total)]
     return {
         **texts,
-        "value": say("cannot be measured") if is_blocked else estimate_text(row),
+        "value": value if is_null(row.get("blocked")) else say("cannot be measured"),
         "ratio": " / ".join(ratio) if len(ratio) == 2 else f"n = {texts['n']}",
         "method": text_of(row["ci_method"]),
     }

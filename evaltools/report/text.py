@@ -76,13 +76,6 @@ def whole(value: Any) -> str:
     return plain(int(value) if is_whole else value)
 
 
-def estimate_text(estimate: Row) -> str:
-    """The value of an estimate: a count is whole, all else has three decimals."""
-    value = estimate["value"]
-    is_count = is_null(estimate["denominator"]) and value == estimate["numerator"]
-    return whole(value) if is_count else number(value)
-
-
 def interval(row: Row, *, signed: bool = False) -> str:
     """ "[0.42, 0.65]" of ci_low and ci_high, "[+0.01, +0.07]" where `signed`, or "" where there is no interval.
 

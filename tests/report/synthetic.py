@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from evaltools.report import figures, tables
+from evaltools.report import tables
 from evaltools.report.figures import forest
 from evaltools.report.samples import Line, Row, SampleView, samples
 from evaltools.report.tables import HtmlTable, figure_png
@@ -123,7 +123,6 @@ def noisy_cell() -> Any:
 def notebook() -> Any:
     rng = np.random.default_rng(7)
     frame = sample_frame()
-    before = pd.Series(rng.beta(3, 2, 80).round(2), name="before")
     by_text = estimates(len(HOSTILE)).assign(title=HOSTILE)
     heads = [f"a rather long column {i}" for i in range(14)]
     wide = pd.DataFrame(rng.normal(size=(40, 14)), columns=heads)
@@ -136,7 +135,6 @@ def notebook() -> Any:
         shown(tables.table(estimates()), "table(estimates)"),
         new_markdown_cell("### By category"),
         shown(forest(in_panels(by_text), "value"), "forest(...)"),
-        shown(figures.paired(pd.concat([before, before], axis=1)), "paired()"),
         shown(tables.table(wide), "table(wide)"),
         shown(tables.table(texts), "table(hostile)"),
         new_markdown_cell("## Samples"),
