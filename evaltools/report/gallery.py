@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from ..core.errors import InputError, UsageError
+from ..core.errors import UsageError
 from ..core.files import require_writable, write_text
 from ..core.json_files import read_model
 from ..core.language import say, speaking
@@ -73,9 +73,7 @@ def collect(out: Path) -> tuple[list[Card], list[tuple[str, str]]]:
             cards.append(_card(out, folder))
         # whatever stands in a folder, it shall not take the others from the page
         except Exception as e:  # noqa: BLE001
-            reason = str(e) if isinstance(e, InputError) else f"{type(e).__name__}: {e}"
-            reason = reason.replace(f"{folder}{os.sep}", "")
-            incomplete.append((folder.name, clipped(reason)))
+            incomplete.append((folder.name, clipped(str(e).replace(f"{folder}{os.sep}", ""))))
     return cards, incomplete
 
 
@@ -91,7 +89,7 @@ def _card(
     manifest = read_model(folder / NAME, Manifest)
     stored = read_model(folder / METRICS, MetricsFile)
     usable = {row.name: row for row in stored.metrics if row.name not in stored.blocked}
-    names = [n for n in (manifest.leading, *manifest.headline) if n in usable]
+    leads = [usable[n] for n in (manifest.leading, *manifest.headline) if n in usable]
     # of a condition that of its comparison, else the worst of its suite: fail, look, pass
     verdict = manifest.verdict or min((row.verdict for row in stored.verdicts), default="")
     # a difference without a verdict is no number that means nothing
@@ -105,13 +103,13 @@ def _card(
     report = out / "reports" / study / REPORT
     is_inside = Path(study).name == study != ".."
     with speaking(manifest.lang, manifest.suite):
-        leads = [shown_texts({**usable[n].model_dump(), "metric": n}) for n in names[:1]]
+        lead = leads[0].model_dump() if leads else {}
         return {
             "name": folder.name,
             "title": manifest.condition or folder.name,
             "manifest": manifest,
             "suite": say(manifest.suite_title or manifest.suite),
-            "lead": dict(*leads),
+            "lead": shown_texts({**lead, "metric": lead["name"]}) if lead else {},
             "verdict": (say(WORDS.get(verdict, verdict)), VERDICTS.get(verdict, "info")),
             "trust": (say(words, n=levels.count(worst)), colour),
             "is_spoilt": worst == "spoilt",

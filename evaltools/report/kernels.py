@@ -29,6 +29,7 @@ def import_papermill() -> Any:
     spared = [name for name in ("rfc3987_syntax", "debugpy") if name not in modules]
     modules.update(dict.fromkeys(spared))
     try:
+        import ipykernel.debugger
         import ipykernel.inprocess.ipkernel  # noqa: F401  loaded by the start of a kernel
         import papermill
     finally:

@@ -305,8 +305,7 @@ def figure_png(figure: Any) -> tuple[str, dict[str, Any]]:
         dpi=100 * SCALE,
         bbox_inches="tight",
     )
-    # nothing is transparent: without that channel the picture is the same, and smaller
-    image = Image.open(drawn).convert("RGB").quantize(COLOURS, method=Image.Quantize.FASTOCTREE)
+    image = Image.open(drawn).quantize(COLOURS)
     image.save(
         small,
         "PNG",

@@ -160,10 +160,7 @@ def axis_labels(axis: Axis) -> list[str]:
 # --- text
 
 LONG = 600
-"""Texts longer than this many characters are folded."""
-
-PREVIEW = 160
-"""Characters of a folded text that are shown."""
+"""Texts longer than this many characters scroll in a box of their own."""
 
 # characters from which on a cell of a table is wide, and up to which an id is not broken
 WIDE, WORD = 60, 36
@@ -197,18 +194,14 @@ def visible(
 
 
 def safe(value: Any) -> Markup:
-    """Text from data as HTML: escaped, in a <bdi>, unseen characters marked; folded where long, and cut after CLIP."""
+    """Text from data as HTML: escaped, in a <bdi>, unseen characters marked; in a box where long, and cut after CLIP."""
     text = str(value)
-    if len(text) <= LONG:
-        return Markup("<bdi>{}</bdi>").format(marked(text))
-    note = say("{n:,} characters", n=len(text))
+    shown = Markup("<bdi>{}</bdi>").format(marked(text[:CLIP]))
     if len(text) > CLIP:
-        note += say(", the first {n:,} shown", n=CLIP)
-    beginning = " ".join(text[:PREVIEW].split())
-    return Markup(
-        '<details class="et-long"><summary><bdi>{}</bdi>… <span class="et-muted">({})</span></summary>'
-        '<div class="et-scroll" tabindex="0"><bdi>{}</bdi></div></details>'
-    ).format(marked(beginning), note, marked(text[:CLIP]))
+        shown += say(" … ({n:,} characters)", n=len(text))
+    if len(text) > LONG:
+        shown = Markup('<div class="et-scroll" tabindex="0">{}</div>').format(shown)
+    return shown
 
 
 def marked(text: str) -> Markup:
@@ -324,7 +317,11 @@ def latex_table(
 ) -> str:
     """A frame as a LaTeX table (needs the package booktabs), every special character escaped; `note` stands below."""
     # a letter beyond ASCII as its number: names in Hangul stay apart
-    label = "".join(c if c.isascii() else f"{ord(c):x}" for c in label)
+    label = re.sub(
+        r"[^A-Za-z0-9:-]",
+        lambda c: "-" if c[0].isascii() else f"{ord(c[0]):x}",
+        label,
+    )
     heads, texts, numeric = text_columns(df)
     columns = {latex(head): map(latex, cells) for head, cells in zip(heads, texts)}
     code = (
@@ -334,7 +331,7 @@ def latex_table(
             hrules=True,
             column_format="".join("r" if is_number else "l" for is_number in numeric),
             caption=latex(caption),
-            label=re.sub(r"[^A-Za-z0-9:-]", "-", label),
+            label=label,
             position_float="centering",
         )
     )
