@@ -38,7 +38,7 @@ def test_noise_is_left_out_and_code_is_folded(page_text: str) -> None:
     n_code = sum(c.cell_type == "code" for c in notebook().cells)
     assert page_text.count('<div class="source">') == n_code
     assert page_text.count(">Code<") == 1  # one switch for all of it
-    assert page_text.count("Evaltools Sans CJK") >= 2 and page_text.count(".et-sample {") <= 1
+    assert page_text.count("Evaltools Sans CJK") >= 2 and page_text.count(".et-kind {") <= 1
 
 
 def test_contents_list_and_title() -> None:
