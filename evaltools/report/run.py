@@ -203,6 +203,7 @@ class Run(Result):
             column,
             names,
             self.resampling,
+            self.checks,
         )
 
     def diff(

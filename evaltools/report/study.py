@@ -236,7 +236,7 @@ class Study(Result):
         """The difference to the baseline within each part of the units that both sides have.
 
         `column`: as in `Run.by`; a sample is compared in a part that it is in on both sides. `metrics`: by default
-        the primary one. Columns: part, n, then those of `frame`, p adjusted over the parts (Holm).
+        the primary one. Columns: part, n, then those of `frame`, p adjusted over the parts (Holm). UsageError as `rank`.
 
         >>> import evaltools as et
         >>> cmp = et.compare("example:memfin/plain_llm", "example:memfin/memory_agent")
@@ -247,7 +247,7 @@ class Study(Result):
         for condition, seed, run, parts in self._of_runs(by_parts(self.units, column)):
             if condition in sides:
                 sides[condition][seed] = run.data.assign(**{PART: parts})
-        names = [self.metric(metric).name for metric in metrics or [self.primary]]
+        names = [self.directed(metric).name for metric in metrics or [self.primary]]
         return compare_parts(sides, self.metrics, self.suite.unit, self.resampling, names)
 
     def samples(

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 import pandas as pd
 from pandas.api.types import is_list_like
 
+from ..core.check import Check
 from ..core.errors import UsageError
-from ..core.estimates import PUBLIC, Resampling, public_frame
+from ..core.estimates import PUBLIC, Resampling, marked_blocked, public_frame
 from ..core.files import nearest
 from ..core.metric import MetricTable, subset
 from .compare import CONTRACT, DETAILS, compare_all, verdicts
@@ -96,10 +97,12 @@ def breakdown(
     column: str | pd.Series,
     names: Sequence[str],
     resampling: Resampling,
+    checks: Iterable[Check] = (),
 ) -> pd.DataFrame:
     """The named metrics within each part of the units, the largest part first.
 
-    `column`: a column of the units, or the part of each row. One row a part and metric: `part`, `n`
+    `column`: a column of the units, or the part of each row. `checks`: what they block has no interval.
+    One row a part and metric: `part`, `n`
     (resampling units in the part), then the columns of `estimate`. Null values make a part of their
     own, "(none)". At most MOST parts; the rest are summed up as "(others)", so that no unit is
     lost. KeyError for a name that the table lacks.
@@ -117,7 +120,7 @@ def breakdown(
     of_parts = units.assign(**{PART: by_parts(units, column)})
     frames = []
     for part, conditions in each_part({"": {"": of_parts}}, subset(table, names), unit):
-        rows = public_frame(aggregate(conditions, resampling))
+        rows = public_frame(marked_blocked(aggregate(conditions, resampling), checks))
         frames.append(rows.assign(part=part, n=len(conditions[0].units)))
     frame = pd.concat(frames, ignore_index=True)
     frame = frame[frame["name"].isin(names) & (frame["n"] > 0)].reset_index(drop=True)

@@ -277,7 +277,7 @@ def _row(
         # p for new seeds and new samples
         "p_seeds": p_of_t(found.accounts, found.value) if found and found.parts else np.nan,
         # p of proportions is mid-p
-        "mid": getattr(metric, "proportion", False) and found is not None,
+        "mid": getattr(metric, "proportion", False),
     }
     return row | lacking(a, b)
 

@@ -54,15 +54,15 @@ def draws_of(
     effects: Iterable[Effect | None],
     resampling: Resampling,
 ) -> dict[Effect | None, Draws]:
-    """The bootstraps of those effects of one run a side of which ten units vary, and not too many."""
+    """The bootstraps of those effects of one run a side of which units vary, and are not too many."""
     of_size: dict[int, list[Effect]] = {}
     for e in effects:
-        if not e or e.parts or (n := int(e.present.sum())) > LARGE:
-            continue
-        if e.n_units >= MIN_UNITS and varies(e.errors, e.value):
-            of_size.setdefault(n, []).append(e)
+        if e and not e.parts and varies(e.errors, e.value):
+            of_size.setdefault(int(e.present.sum()), []).append(e)
     draws: dict[Effect | None, Draws] = {}
-    for alike in of_size.values():
+    for n, alike in of_size.items():
+        if n > LARGE:
+            continue
         statistics = [e.statistic() for e in alike]
         # many metrics share columns: each is resampled once
         every = [column.tobytes() for columns, _ in statistics for column in columns.T]

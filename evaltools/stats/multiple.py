@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import bdtrc, ndtr
+from scipy.special import bdtrc
 
 from .influence import LARGE, Array, Cells, present_on, rounded
 
@@ -108,10 +108,6 @@ def _as_large(
 ) -> Array:
     """(2, metrics): shares of sign patterns under which sums of d (units, metrics) are as large as without, and larger."""
     observed, slack = np.abs(d.sum(axis=0)), 1e-12 * np.abs(d).sum(axis=0)
-    if len(d) > LARGE:  # the normal limit, exact in its tail
-        size = np.sqrt((d**2).sum(axis=0))
-        p = 2 * ndtr(-observed / size)
-        return np.stack([p, p])
     counts, n_patterns = np.zeros((2, d.shape[1])), 0
     for sums in _null_sums(d, n_permutations, seed):
         sizes = np.abs(sums)

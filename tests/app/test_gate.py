@@ -130,6 +130,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         wrong[f"new__seed{seed}_x"] = {seed, *range(5, 30)}
     files = [labels(out / f"{name}.jsonl", of_run) for name, of_run in wrong.items()]
     files.append(labels(out / "few.jsonl", {1}, n=8))
+    files.append(labels(out / "two missing.jsonl", wrong["base"], n=38))
     files.append(labels(out / "others.jsonl", {1}, first=100))
     for path in files:
         et.evaluate(suite, path, out=out, resampling=et.Resampling(n_resamples=200))
@@ -147,6 +148,8 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("better", ["--margin", "accuracy=0.02"], 0, "PASS accuracy 0.975"),
         ("a little worse", ["--margin", "accuracy=0.01"], 1, "FAIL accuracy 0.750"),
         ("a little worse", ["--margin", "accuracy=0.9"], 0, ">= -0.9 (Accuracy)"),
+        # of 38 pairs alike 1 - .05^(1/38) = .0758 may be worse, and 2 of 40 are missing
+        ("two missing", ["--margin", "accuracy=0.1"], 1, "the missing at their worst -0.1258"),
         ("others", [], 2, "share no id"),
         ("few", [], 1, "FAIL accuracy not measured: 32 values are missing here, 0 in the baseline"),
         ("base", [], 2, "would be compared with itself"),

@@ -256,9 +256,9 @@ def _against_baseline(
 def _difference(row: Row, margin: float | None) -> Checked:
     """What a comparison says of one metric.
 
-    With a margin X the interval's bound on the side of harm must stay within X of no difference (non-inferiority);
-    without one the metric must not be `worse`. A metric without a verdict is not judged, which with a margin does not
-    pass; what is missing on one side only for a reason does not either.
+    With a margin X the interval's bound on the side of harm must stay within X of no difference (non-inferiority), also
+    with values missing, too few to test, at their worst; without one the metric must not be `worse`. A metric without a
+    verdict is not judged, which with a margin does not pass; what one side lacks for a reason does not either.
     """
     name, title = row["metric"], f"({metric_title(row['metric'], row['title'])})"
     n_missing, verdict = row["missing_candidate"], verdict_text(row)
@@ -282,11 +282,15 @@ def _difference(row: Row, margin: float | None) -> Checked:
         )
     sign, limit = ("<=", margin) if row["better"] == "lower" else (">=", 0 - margin)
     end = WORST[sign]
-    is_met = bool(SIGNS[sign](row[end], limit))  # never of an interval that is not there, nan
+    bound, moved = row[end], row["delta_worst"] - row["delta"]
+    if row["few_missing"] and SIGNS[sign](0, moved):
+        bound += moved
+        end += " with the missing at their worst"
+    is_met = bool(SIGNS[sign](bound, limit))  # never of an interval that is not there, nan
     return Checked(
         name,
         is_met,
-        f"{change}: {end} {row[end]:+.4f} {sign} {limit:+g} {title}",
+        f"{change}: {end} {bound:+.4f} {sign} {limit:+g} {title}",
     )
 
 

@@ -52,6 +52,7 @@ def test_refs_that_the_gold_does_not_know_take_the_headline_away(
     assert not {"tuple_f1_s2_otepol", "polarity_conflict_rate_refpol", "n"} & run.blocked
     assert run.headline[:2] == ("tuple_f1_s2_otepol", "tuple_f1_s1_otepol")
     assert not set(run.headline) & run.blocked
+    assert run.by("text_id", "fix_rate_refpol")["blocked"].eq("ref-outside-gold").all()
     assert run.primary == "tuple_f1_s2_otepol" and run.value(run.primary) == 1.0
 
 
