@@ -40,14 +40,17 @@ from ..report.make_study import suite_of_run
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
+# a probability that is neither 0 nor 1
+PROBABILITY = Number(
+    0,
+    1,
+    min_open=True,
+    max_open=True,
+)
+
 confidence_option = click.option(
     "--confidence",
-    type=Number(
-        0,
-        1,
-        min_open=True,
-        max_open=True,
-    ),
+    type=PROBABILITY,
     default=0.95,
     help="Level of the intervals, between 0 and 1.",
 )

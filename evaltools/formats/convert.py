@@ -80,11 +80,18 @@ def convert(
         problems,
     )
     if name in SCORES:
-        rows = _score_rows(list(found), files[0], problems)
-    elif as_ == "predictions":
-        rows = map(_prediction_row, found)
-    else:
-        rows = _gold_rows(list(found), files[0], problems)
+        return write_jsonl(target, _score_rows(list(found), files[0], problems))
+    rows = []
+    for sample in found:
+        id_, text, tuples = sample["id"], sample["text"], sample["tuples"]
+        row = {"uid": id_, "input_text": text, "gold_tuples": tuples}
+        if as_ == "predictions":
+            meta = {"text_id": id_, "input_text": text, "protocol_mode": "predictions"}
+            row = {"meta": meta, "final_result": {"final_tuples": tuples}}
+        rows.append(row)
+    if as_ == "gold" and not any(row["gold_tuples"] for row in rows):
+        message = "no sample has a tuple: this is no gold (predictions: --as predictions)"
+        raise problems.fatal("no-gold", message, file=files[0])
     return write_jsonl(target, rows)
 
 
@@ -130,31 +137,6 @@ def _rows(
             "nothing in it can be used",
             file=files[0],
         )
-
-
-def _gold_rows(
-    samples: Sequence[dict[str, Any]],
-    file: Path,
-    problems: Problems,
-) -> Rows:
-    if not any(sample["tuples"] for sample in samples):
-        text = "no sample has a tuple: this is no gold (predictions: --as predictions)"
-        raise problems.fatal(
-            "no-gold",
-            text,
-            file=file,
-        )
-    for sample in samples:
-        yield {
-            "uid": sample["id"],
-            "input_text": sample["text"],
-            "gold_tuples": sample["tuples"],
-        }
-
-
-def _prediction_row(sample: dict[str, Any]) -> dict[str, Any]:
-    meta = {"text_id": sample["id"], "input_text": sample["text"], "protocol_mode": "predictions"}
-    return {"meta": meta, "final_result": {"final_tuples": sample["tuples"]}}
 
 
 def _score_rows(

@@ -105,12 +105,11 @@ def _sample(
 def _tuple(element: Element) -> dict[str, Any]:
     found = Opinion.model_validate(element.attrib)
     about = found.category, "mixed" if found.polarity == "conflict" else found.polarity
-    if found.term == "NULL":
-        if not found.category:
-            raise Unfit(element.tag, "expected a term, target or category")
+    if found.term == "NULL" and found.category:
         return opinion(*about)
-    if found.start is None or found.end is None:
-        raise Unfit(element.tag, "expected whole numbers from and to")
+    if found.term == "NULL" or found.start is None or found.end is None:
+        message = "expected a category, or a term with the whole numbers from and to"
+        raise Unfit(element.tag, message)
     return opinion(
         *about,
         found.term,

@@ -56,10 +56,8 @@ def _check_command(
     def command(files: Sequence[Path], **values: Any) -> None:
         problems = Problems("skip")
         for path in files:
-            of_file = Problems("skip")
-            with suppress(InputError):  # a fatal problem is among the others of the file
-                check_file(path, of_file, **values)
-            problems.merge(of_file)
+            with suppress(InputError):  # what is fatal is among the others
+                check_file(path, problems, **values)
         problems.tell()
         n_errors, n_warnings = problems.count("error"), problems.count("warning")
         echo(f"{n_errors} errors, {n_warnings} warnings in {len(files)} input(s)")

@@ -6,7 +6,6 @@ import operator
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
-from xml.etree import ElementTree
 
 import click
 from click.exceptions import Exit
@@ -29,6 +28,7 @@ from ...core.results import (
 )
 from ...report.evaluate import load
 from ...report.make_study import compare
+from ...report.page import environment
 from ...report.study_sentences import verdict_text
 from ...report.text import visible
 from ...stats.effects import MIN_UNITS
@@ -113,7 +113,9 @@ def gate(
         for name, met, reason in rows
     ]
     if junit is not None:
-        write_text(junit, _junit(rows, visible(content.run or str(result))))
+        template = environment().get_template("report/junit.xml.j2")
+        named = visible(content.run or str(result))
+        write_text(junit, template.render(rows=rows, result=named) + "\n")
     for row in rows:
         word = {None: "SKIP", True: "PASS", False: "FAIL"}[row.met]
         echo(f"{word} {row.name} {row.reason}")
@@ -292,26 +294,3 @@ def _difference(row: Row, margin: float | None) -> Checked:
         is_met,
         f"{change}: {end} {bound:+.4f} {sign} {limit:+g} {title}",
     )
-
-
-def _junit(rows: Sequence[Checked], result: str) -> str:
-    """The rows as JUnit XML: a testsuite with a testcase each, `failure` where it does not hold."""
-    suite = ElementTree.Element(
-        "testsuite",
-        name="evaltools gate",
-        tests=str(len(rows)),
-        failures=str(sum(row.met is False for row in rows)),
-        skipped=str(sum(row.met is None for row in rows)),
-    )
-    for row in rows:
-        case = ElementTree.SubElement(
-            suite,
-            "testcase",
-            classname=result,
-            name=row.name,
-        )
-        if not row.met:
-            tag = "skipped" if row.met is None else "failure"
-            ElementTree.SubElement(case, tag, message=row.reason)
-    ElementTree.indent(suite)
-    return ElementTree.tostring(suite, "utf-8", xml_declaration=True).decode() + "\n"

@@ -15,7 +15,6 @@ from ...core.commands import (
     PATH,
     RUN,
     LazyGroup,
-    Number,
     lang_option,
     number,
     out_option,
@@ -36,6 +35,7 @@ from ...report.make_study import suite_of_run
 from ...report.study_sentences import ranking
 from .. import batch
 from ..options import (
+    PROBABILITY,
     RunsCommand,
     batch_options,
     declared_options,
@@ -158,7 +158,7 @@ def rank(
 )
 @click.option(
     "--power",
-    type=Number(0, 1, min_open=True, max_open=True),
+    type=PROBABILITY,
     default=0.8,
     help="Probability of finding it, 0 to 1.",
 )
@@ -202,17 +202,11 @@ def plan(
     echo()
     unit = pilot.suite.unit
     paragraph(f"samples: units ({unit}); samples_low to samples_high: what these runs leave open.")
-    if 1 in seeds and len(pilot.results) > 2:
-        paragraph("1 seed: for these two runs only; more seeds speak for the two systems.")
     lacking = planned.loc[planned["samples"].isna(), "seeds"].astype(str).unique()
     if len(lacking):
         paragraph(
             f"No number of samples is known for {', '.join(lacking)} seeds: the pilot has one seed a side, or its seeds "
             "differ so far that the power stays below what is asked."
-        )
-    if not pilot.candidates:
-        paragraph(
-            "One condition only: another one is assumed to differ from it as its own seeds do from each other."
         )
     _write(csv_file, planned)
 
