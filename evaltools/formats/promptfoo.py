@@ -91,14 +91,16 @@ def read(source: Source) -> Records:
         repeats[test] += 1
         error = (outcome.error or "error") if outcome.failureReason == ERROR else None
         values = {"success": outcome.success, "score": outcome.score, **outcome.namedScores}
-        asked = [*outcome.vars.values()]
-        if len(asked) != 1 or not isinstance(asked[0], str):
-            asked = [json.dumps(outcome.vars, ensure_ascii=False)]
+        variables = outcome.vars
+        text = json.dumps(variables, ensure_ascii=False) if variables else None
+        if len(variables) == 1:
+            (only,) = variables.values()
+            text, variables = (only if isinstance(only, str) else text), {}
         described = {
             "testIdx": outcome.testIdx,
             "output": at(outcome.response, "output"),
             "description": at(outcome.testCase, "description"),
-            **outcome.vars,
+            **variables,
             **(at(outcome.testCase, "metadata", kind=dict) or {}),
         }
         rows = score_rows(
@@ -115,7 +117,7 @@ def read(source: Source) -> Records:
             described,
             condition=conditions[outcome.column],
             trial=str(repeats[test]) if len(outcomes) > len(tests) else None,
-            text=asked[0],
+            text=text,
         )
         yield place, rows
 

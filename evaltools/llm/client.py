@@ -240,28 +240,24 @@ class Client:
         """The text of a completion, after as many attempts as it takes."""
         form = self._form
         server_errors = 0
-
-        async def attempt() -> Completion:
-            nonlocal form, server_errors
-            try:
-                return await self._attempt(form.body(request), call)
-            except CallFailed as failure:
-                is_server_error = failure.status >= 500
-                server_errors += is_server_error
-                several = is_server_error and server_errors % SERVER_ERRORS == 0
-                if several or failure.status in REFUSED:
-                    before, form = form, form.next(failure.param)
-                    if form != before:
-                        failure.retry, failure.wait = True, 0.0
-                raise
-
-        retrying = AsyncRetrying(
+        async for attempt in AsyncRetrying(
             retry=retry_if_exception(lambda error: getattr(error, "retry", False)),
             wait=self._seconds_to_wait,
             stop=stop_after_attempt(ATTEMPTS) | stop_before_delay(PATIENCE),
             reraise=True,
-        )
-        completion: Completion = await retrying(attempt)
+        ):
+            with attempt:
+                try:
+                    completion = await self._attempt(form.body(request), call)
+                except CallFailed as failure:
+                    is_server_error = failure.status >= 500
+                    server_errors += is_server_error
+                    several = is_server_error and server_errors % SERVER_ERRORS == 0
+                    if several or failure.status in REFUSED:
+                        before, form = form, form.next(failure.param)
+                        if form != before:
+                            failure.retry, failure.wait = True, 0.0
+                    raise
         # where the usual form has worked, errors 5xx say nothing of it: the server was down for a while
         if form == self._form:
             self._form_works = True
