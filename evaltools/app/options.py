@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import types
 from collections.abc import Sequence
 from contextlib import redirect_stdout, suppress
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 import click
 from click.core import ParameterSource
@@ -218,10 +217,9 @@ def suite_options(model: Any, names: Sequence[str]) -> list[click.Parameter]:
 
 def _suite_option(name: str, field: FieldInfo) -> click.Option:
     kind: Any = field.annotation
-    if get_origin(kind) in (Union, types.UnionType):  # X | None
-        kind = get_args(kind)[0]
-    multiple = get_origin(kind) in (tuple, list)
-    if multiple:
+    multiple = False
+    while get_origin(kind) not in (None, Literal):  # X | None, or several X
+        multiple |= get_origin(kind) in (tuple, list)
         kind = get_args(kind)[0]
     flag = f"--{name.replace('_', '-')}"
     if kind is bool:

@@ -73,7 +73,7 @@ class ReplyCache:
         """The stored reply and what its call took; None where there is none, or none that can be used."""
         with suppress(OSError, ValueError):
             entry = Entry.model_validate_json(self.file(key).read_bytes())
-            return model.model_validate_json(dumps(entry.reply)), entry.call
+            return model.model_validate(entry.reply), entry.call
         return None
 
     async def store(
