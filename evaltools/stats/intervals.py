@@ -159,9 +159,10 @@ def _carries_bca(run: Cells) -> bool:
 
 
 def _wider(one: Interval, other: Interval) -> Interval:
-    """The wider of two intervals, or the one that there is."""
+    """At each end the wider of two intervals, or the one that there is."""
     is_wider = one.method == "none" or other.high - other.low > one.high - one.low
-    return other if is_wider else one
+    method = other.method if is_wider else one.method
+    return Interval(np.fmin(one.low, other.low), np.fmax(one.high, other.high), method)
 
 
 def _t_interval(
@@ -221,7 +222,7 @@ def _over_seeds(
     alpha: float,
     unseen: float,
 ) -> Interval:
-    """Row 6, of two or more seeds; of a difference that too few units carry the wider of it and row 8."""
+    """Row 6, of two or more seeds; of a difference that too few units carry the wider end of it and row 8."""
     if e.is_within and e.is_of_other_units and e.n_of_sides[0] < MIN_UNITS:
         return _of_sides(e, alpha)
     error, critical, _ = widest(e.accounts, alpha)

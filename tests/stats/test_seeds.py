@@ -131,6 +131,15 @@ def test_copies_of_a_run_make_two_groups_of_few_units_no_surer() -> None:
     assert rows["ci_low"]["gain"] < 0 and rows["ci_method"]["gain"] == "mover"
 
 
+def test_few_changes_over_seeds_take_each_end_from_the_row_that_reaches_further() -> None:
+    """2 of 40 are lost in one seed of three: t over -.05, 0, 0 below; above row 8, as no gain was drawn."""
+    old = {seed: frame.assign(hit=1) for seed, frame in condition().items()}
+    new = old | {42: old[42].assign(hit=np.arange(40) > 1)}
+    row = compare(old, new, [RATE], "id", R, ["rate"], margin={"rate": 0.1}).table.iloc[0]
+    assert row["ci_low"] == pytest.approx(-(1 + stats.t.ppf(0.975, 2)) / 60)
+    assert 1 - 0.05 ** (1 / 40) - 1 / 60 < row["equivalence_high"] < row["ci_high"]
+
+
 def test_no_sample_shared_falls_back_to_the_seeds() -> None:
     runs = {s: f.assign(id=f["id"] + str(s)) for s, f in condition().items()}
     values = [f["y"].mean() for f in runs.values()]
