@@ -120,7 +120,7 @@ def report(batch: Batch, paths: Sequence[str]) -> None:
     else:
         _show(batch, runs)
         for one in runs:
-            paper = one.folder if batch.options.get("paper") else None
+            paper = study([one.folder], name=one.name) if batch.options.get("paper") else None
             _plan_report(
                 batch,
                 suite.notebook,
@@ -367,11 +367,11 @@ def _plan_report(
     notebook: str | Path | None,
     title: str,
     runs: Sequence[Input],
-    paper: Study | Path | None,
+    paper: Study | None,
     **declared: Any,
 ) -> None:
     """Plan the report of runs that are scored; `declared`: parameters of a notebook of several runs."""
-    notebook = notebook or ("seeds.ipynb" if isinstance(paper, Study) else "run.ipynb")
+    notebook = notebook or ("seeds.ipynb" if declared else "run.ipynb")
     names = parameters_of(notebook)
     folders = [str(one.folder) for one in runs]
     values = {
@@ -386,7 +386,6 @@ def _plan_report(
     }
     parameters = {name: values[name] for name in names if name in values}
     batch.reports[title] = ReportJob(
-        name=safe_name(title),
         notebook=notebook,
         title=whole_sentence(say(batch.suite.title), title),
         folder=batch.options["out"] / "reports" / title,

@@ -308,16 +308,13 @@ class Plots:
         run, *others = self.shown.results
         if others:
             raise UsageError("spread is of one run: study.results holds the runs")
-        values = {self._title(n): run.unit_values(n).dropna() for n in metrics or (run.primary,)}
-        drawn = {shown(title, 40): column for title, column in values.items() if len(column)}
-        if not drawn:
-            return Figure()
+        values = [run.unit_values(name).dropna() for name in metrics or (run.primary,)]
         with new_chart([6]) as chart:
             [ax] = chart.axes
             ax.hist(
-                list(drawn.values()),
+                values,
                 bins=20,
-                label=list(drawn),
+                label=[shown(self._title(of.name), 40) for of in values],
             )
             ax.set(xlabel=say("value of a unit"), ylabel=say("samples"))
         return chart

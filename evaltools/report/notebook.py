@@ -32,7 +32,6 @@ from ..core.files import (
 from ..core.language import say, speak
 from ..core.manifest import changed_files, locked, set_aside
 from . import page, paper
-from .make_study import study
 from .study import Study
 from .tables import names_set
 
@@ -52,17 +51,15 @@ class ReportJob:
 
     `notebook`: a file of `notebooks/`, or a path. `parameters`: those that the notebook names. `results`: folder of
     a result -> hash of its files; a finished report of the same ones, with the same parameters, is not made again
-    by `--resume`. `paper`: the study that the files for a paper are made from (`report.paper`), or the results folder
-    of a run; None: no files.
+    by `--resume`. `paper`: the study that the files for a paper are made from (`report.paper`); None: no files.
     """
 
-    name: str
     notebook: str | Path
     title: str
     folder: Path
     parameters: Mapping[str, Any]
     results: Mapping[str, str]
-    paper: Study | Path | None = None
+    paper: Study | None = None
 
 
 def prepare() -> None:
@@ -139,10 +136,7 @@ def run(job: ReportJob) -> Path:
         raise WorkFailed(f"{last_line} (see {job.folder / NOTEBOOK})")
     contents: dict[str, bytes] = {}
     if job.paper is not None:
-        of_paper = job.paper
-        if not isinstance(of_paper, Study):
-            of_paper = study([of_paper], name=job.name)
-        contents = paper.files(of_paper)
+        contents = paper.files(job.paper)
     links = {NOTEBOOK: "Notebook", **dict.fromkeys(contents, "For a paper")}
     html = page.render(nb, title=job.title, beside=links | _result_links(job))
     contents[HTML] = html.encode("utf-8", "surrogatepass")
@@ -158,7 +152,7 @@ def run(job: ReportJob) -> Path:
 def _result_links(job: ReportJob) -> dict[str, str]:
     """Files of the results from the folder of the report -> what they are; of a study those of its conditions."""
     folders = [Path(folder) for folder in job.results]
-    if isinstance(job.paper, Study):
+    if job.paper and len(folders) > 1:
         results = job.folder.parents[1] / "results"
         folders = [results / f"{safe_name(name)}_aggregated" for name in job.paper.conditions]
     return {

@@ -192,15 +192,17 @@ def sample_view(shown: Run | Study) -> SampleView:
 
     def order(run: Run, units: pd.DataFrame) -> pd.DataFrame:
         """Each sample once, with its values, the lowest value of the primary metric first."""
-        data, units = _by_sample(run.data, unit), units.drop_duplicates(sample)
-        for name in shown.headline:
-            values = unit_values(
+        data = _by_sample(run.data, unit)
+        values = {
+            f"{name}: value": unit_values(
                 data,
                 run.metrics,
                 unit,
                 name,
             )
-            units = units.assign(**{f"{name}: value": units[sample].map(values)})
+            for name in shown.headline
+        }
+        units = units.drop_duplicates(sample).join(pd.DataFrame(values), on=sample)
         if not shown.primary:
             return units
         is_best_first = run.metric(shown.primary).better == "lower"

@@ -23,6 +23,6 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def make(*cells: str, name: str = "run", **parameters: Any) -> ReportJob:
         write_cells(tmp_path / "notebooks" / "n.ipynb", PARAMETERS, *cells)
-        return ReportJob(name, "n.ipynb", "Title", tmp_path / "reports" / name, parameters, {})
+        return ReportJob("n.ipynb", "Title", tmp_path / "reports" / name, parameters, {})
 
     return make

@@ -106,17 +106,10 @@ def test_a_failed_cell_leaves_the_notebook_with_the_error_at_its_top(job: Any) -
     assert str(again) == str(caught.value) and str(made.folder / NOTEBOOK) in str(again)
 
 
-def scored(out: Path) -> Path:
-    """The folder of a result."""
-    et.evaluate("summary", "example:summary/cases.jsonl", out=out, n_resamples=100)
-    return out / "results" / "cases"
-
-
-def test_what_a_paper_needs_stands_beside_the_report_and_edits_are_kept(
-    job: Any, tmp_path: Path
-) -> None:
+def test_what_a_paper_needs_stands_beside_the_report_and_edits_are_kept(job: Any) -> None:
     """The page links the files. What a person changed in one of ours stays beside as NAME.yours."""
-    made = replace(job("1 + 1"), paper=scored(tmp_path))
+    scored = et.evaluate("summary", "example:summary/cases.jsonl", n_resamples=100)
+    made = replace(job("1 + 1"), paper=et.study([scored]))
     page = run(made).read_text(encoding="utf-8")
     before = contents(made.folder)
     names = before.keys() - {HTML, NOTEBOOK}
