@@ -15,7 +15,6 @@ from ..core.manifest import NAME, Manifest
 from ..core.results import METRICS, MetricsFile, spoilt_files
 from .page import page
 from .tables import VERDICTS, shown_texts
-from .text import clipped
 
 # stands in a page that this package made
 OURS = b'<meta name="generator" content="evaltools gallery">'
@@ -73,7 +72,7 @@ def collect(out: Path) -> tuple[list[Card], list[tuple[str, str]]]:
             cards.append(_card(out, folder))
         # whatever stands in a folder, it shall not take the others from the page
         except Exception as e:  # noqa: BLE001
-            incomplete.append((folder.name, clipped(str(e).replace(f"{folder}{os.sep}", ""))))
+            incomplete.append((folder.name, str(e).replace(f"{folder}{os.sep}", "")))
     return cards, incomplete
 
 

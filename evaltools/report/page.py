@@ -25,7 +25,6 @@ from ..core.language import language, listed, say
 from .text import (
     anchor,
     axis_labels,
-    clipped,
     marked,
     safe,
     short,
@@ -77,7 +76,6 @@ def render(
         contents=contents,
         body=Markup(cells),
         links=beside,
-        has_h1="<h1" in cells,
     )
 
 
@@ -171,7 +169,7 @@ def environment() -> Environment:
     )
     templates.globals["say"] = say
     templates.filters["bdi"] = safe
-    for make_safe in (axis_labels, clipped, listed, marked, short, text_class, visible):
+    for make_safe in (axis_labels, listed, marked, short, text_class, visible):
         templates.filters[make_safe.__name__] = make_safe
     templates.tests["null"] = is_null
     return templates
@@ -221,23 +219,19 @@ def _subset(glyphs: str) -> str:
     if not glyphs:
         return ""
     from fontTools import subset
-    from fontTools.ttLib import TTFont
 
     out = io.BytesIO()
     # the bounding boxes of the whole font stand for those of its part: nothing lays out by them
-    with TTFont(
-        FILE,
-        lazy=True,
-        recalcTimestamp=False,
-        recalcBBoxes=False,
-    ) as font:
-        subsetter = subset.Subsetter(
-            subset.Options(layout_features=[], desubroutinize=True, notdef_outline=True)
-        )
-        subsetter.populate(text=glyphs)
-        subsetter.subset(font)
-        font.flavor = "woff"
-        font.save(out)
+    options = subset.Options(
+        flavor="woff",
+        layout_features=[],
+        desubroutinize=True,
+    )
+    font = subset.load_font(FILE, options)
+    subsetter = subset.Subsetter(options)
+    subsetter.populate(text=glyphs)
+    subsetter.subset(font)
+    subset.save_font(font, out, options)
     data = b64encode(out.getvalue()).decode("ascii")
     ranges = ",".join(f"U+{block}" for block in BLOCKS.split())
     return (

@@ -23,7 +23,7 @@ from ..core.estimates import Row, is_null
 from ..core.language import listed, say, speak
 from ..core.metric import metric_title
 from .page import macros, style
-from .text import interval, number, p_text, text_columns, text_of, titled, whole
+from .text import interval, number, p_text, text_columns, titled, whole
 
 # rows that a table shows
 ROWS = 200
@@ -118,10 +118,10 @@ def shown_texts(row: Row) -> dict[str, str]:
     is_compared = "delta" in row
     texts = {
         "metric": str(row["metric"]),
-        "title": titled(metric_title(str(row["metric"]), text_of(row["title"])), row["better"]),
+        "title": titled(metric_title(str(row["metric"]), row["title"]), row["better"]),
         "interval": interval(row, signed=is_compared),
         "n": number(row["n_units"], 0),
-        "condition": text_of(row.get("candidate" if is_compared else "condition")),
+        "condition": row.get("candidate" if is_compared else "condition"),
     }
     if is_compared:
         p = p_text(row["p_adjusted"])
@@ -143,7 +143,7 @@ def shown_texts(row: Row) -> dict[str, str]:
         **texts,
         "value": value if is_null(row.get("blocked")) else say("cannot be measured"),
         "ratio": " / ".join(ratio) if len(ratio) == 2 else f"n = {texts['n']}",
-        "method": text_of(row["ci_method"]),
+        "method": row["ci_method"],
     }
 
 

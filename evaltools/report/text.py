@@ -171,8 +171,6 @@ LONG_NAME = re.compile(r"[^\s“”]{49,}")
 CLIP = 4_000
 """Characters of one field that are shown; the files beside the report hold it whole."""
 
-SHORT = 200
-"""Characters of a name or a reason that the gallery shows."""
 
 # controls but for tab and line feed, invisible and bidirectional controls, lone surrogates, tags, noncharacters
 _UNSEEN = re.compile(
@@ -207,12 +205,6 @@ def safe(value: Any) -> Markup:
 def marked(text: str) -> Markup:
     # escaping first leaves the marks below the only markup; no escape sequence holds an unseen character
     return Markup(visible(str(escape(text)), '<span class="et-ctl">{}</span>'.format))
-
-
-def clipped(text: str) -> str:
-    """Text from data, made visible and cut after SHORT letters."""
-    seen = visible(text[: SHORT + 1])
-    return seen if len(seen) <= SHORT else seen[:SHORT] + "…"
 
 
 def text_class(text: str) -> str:
@@ -262,11 +254,6 @@ class Strong(str):
     """A cell in bold, in Markdown and LaTeX."""
 
 
-def text_of(value: Any) -> str:
-    """A text cell, empty where it is null."""
-    return "" if is_null(value) else str(value)
-
-
 def plain(value: Any) -> str:
     """A cell as text: a null number is N/A, a null text empty."""
     if is_null(value):
@@ -281,8 +268,8 @@ def text_columns(df: pd.DataFrame) -> tuple[list[str], list[list[str]], list[boo
     texts = []
     for _, column in df.items():
         # the null of a text is nothing, that of a number "not measured"
-        show = text_of if isinstance(column.dtype, pd.StringDtype) else plain
-        texts.append([cell if isinstance(cell, str) else show(cell) for cell in column])
+        cells = column.fillna("") if isinstance(column.dtype, pd.StringDtype) else column
+        texts.append([cell if isinstance(cell, str) else plain(cell) for cell in cells])
     numeric = [any(cells) and all(map(NUMBERS.fullmatch, cells)) for cells in texts]
     return [say(str(name)) for name in df], texts, numeric
 
