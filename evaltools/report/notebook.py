@@ -24,10 +24,9 @@ from ..core.files import (
     asset_dir,
     atomic,
     bytes_hash,
-    dumps,
     safe_name,
     sha256,
-    write_text,
+    write_json,
 )
 from ..core.language import say, speak
 from ..core.manifest import changed_files, locked, set_aside
@@ -39,7 +38,10 @@ from .tables import names_set
 OPTION = "EVALTOOLS_KERNELS"
 
 HTML = "metric_report.html"
-OWN_FILE = re.compile(r"metric_report\.html|paper\.(tex|md)|figures/\w[\w.-]*")
+OWN_FILE = re.compile(r"metric_report\.(html|ipynb)|paper\.(tex|md)|figures/\w[\w.-]*")
+
+# says what a report was made from, and vouches for its files
+RECORD = ".report.json"
 
 # files of a result that a page links
 LINKED = ("*.xlsx", "**/*.csv", "metrics.json")
@@ -83,31 +85,21 @@ def parameters_of(notebook: str | Path) -> list[str]:
 
 
 def is_current(job: ReportJob) -> bool:
-    """Both files of the report are there, whole, and made from the same inputs, policy and versions."""
-    recorded = _earlier(job.folder)
+    """All files of the report are there, whole, and made from the same inputs, policy and versions."""
+    recorded = _recorded(job.folder)
     files = recorded["files"]
-    is_same = recorded == {**stamp(job), "files": files, "is_edited": False}
-    return HTML in files and is_same and not changed_files(job.folder, files)
+    is_same = recorded == {**stamp(job), "files": files}
+    return is_same and not changed_files(job.folder, files)
 
 
-def _earlier(folder: Path) -> dict[str, Any]:
-    """What the report in a folder recorded, and whether its notebook was edited since; no files where none is ours."""
+def _recorded(folder: Path) -> dict[str, Any]:
+    """What the report in a folder was made from, and its files with their sha256; no files where none is ours."""
     try:
-        nb = json.loads((folder / NOTEBOOK).read_text(encoding="utf-8"))
-        recorded = nb["metadata"]["evaltools"]
-        files = {
-            name: known for name, known in recorded["files"].items() if OWN_FILE.fullmatch(name)
-        }
-        is_edited = recorded.pop("cells_sha256") != _cells_hash(nb)
-        return {**recorded, "files": files, "is_edited": is_edited}
+        recorded = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+        known = recorded["files"].items()
+        return {**recorded, "files": {n: sha for n, sha in known if OWN_FILE.fullmatch(n)}}
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        return {"files": {}, "is_edited": True}
-
-
-def _cells_hash(nb: Any) -> str:
-    """The sha256 of what the cells of a notebook say, whatever they show."""
-    sources = ["".join(cell["source"]) for cell in nb["cells"]]
-    return bytes_hash(dumps(sources).encode("utf-8", "surrogatepass"))
+        return {"files": {}}
 
 
 def stamp(job: ReportJob) -> dict[str, Any]:
@@ -131,7 +123,7 @@ def run(job: ReportJob) -> Path:
     nb, failure = execute(job)
     tidy(nb)
     if failure:
-        _write(job.folder, nb, {"failed": True}, {})
+        _write(job.folder, nb, {}, {})
         last_line = failure.strip().splitlines()[-1]
         raise WorkFailed(f"{last_line} (see {job.folder / NOTEBOOK})")
     contents: dict[str, bytes] = {}
@@ -166,33 +158,28 @@ def _result_links(job: ReportJob) -> dict[str, str]:
 def _write(
     folder: Path,
     nb: Any,
-    recorded: Mapping[str, Any],
-    contents: Mapping[str, bytes],
+    made_from: Mapping[str, Any],
+    others: Mapping[str, bytes],
 ) -> None:
-    """Write the files of a report, its notebook last: it vouches for the others, `contents`.
+    """Write the notebook of a report, its other files, and last what vouches for them.
 
     One process at a time does so. Of an earlier report, files that are not among these are removed.
     """
     import nbformat
 
+    contents = {**others, NOTEBOOK: f"{nbformat.writes(nb)}\n".encode("utf-8", "surrogatepass")}
     folder.mkdir(parents=True, exist_ok=True)
     with locked(folder.parent):
-        earlier = _earlier(folder)
-        for name in changed_files(folder, earlier["files"]):
+        earlier = _recorded(folder)["files"]
+        for name in changed_files(folder, dict.fromkeys(contents, "") | earlier):
             set_aside(folder / name, folder / name)
-        for name in earlier["files"].keys() - contents.keys():
+        for name in earlier.keys() - contents.keys():
             (folder / name).unlink(missing_ok=True)
         for name, content in contents.items():
             with atomic(folder / name, "wb") as f:
                 f.write(content)
-        if earlier["is_edited"]:
-            set_aside(folder / NOTEBOOK, folder / NOTEBOOK)
-        nb.metadata["evaltools"] = {
-            **recorded,
-            "files": {name: bytes_hash(content) for name, content in contents.items()},
-            "cells_sha256": _cells_hash(nb),
-        }
-        write_text(folder / NOTEBOOK, nbformat.writes(nb) + "\n")
+        files = {name: bytes_hash(content) for name, content in contents.items()}
+        write_json(folder / RECORD, {**made_from, "files": files})
 
 
 def execute(job: ReportJob) -> tuple[Any, str]:

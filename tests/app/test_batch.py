@@ -13,6 +13,7 @@ from evaltools.app.batch import Batch, end, run_all
 from evaltools.core.errors import Problems, UsageError
 from evaltools.core.plugins import get_suite
 from evaltools.core.workers import Workers
+from evaltools.report.notebook import RECORD
 
 from .processes import alive, below, until
 from .small_report import (
@@ -67,7 +68,7 @@ def test_a_killed_batch_goes_on_where_it_was(undisturbed: Path, tmp_path: Path) 
     again = run(undisturbed / "notebooks", folder, *REPORT)
     assert again.stderr == ""
     assert again.stdout.endswith("3 done; 1 already current\n")
-    assert {path.name for path in out.rglob(".*")} <= {".lock"}, "nothing half-written"
+    assert {path.name for path in out.rglob(".*")} <= {".lock", RECORD}, "nothing half-written"
     for path, identity in finished.items():
         assert identity_of(path) == identity, f"{path} was made again"
     assert files(out, *TIMED) == files(undisturbed / "outputs", *TIMED)
@@ -109,7 +110,10 @@ def test_one_failed_report_does_not_stop_the_others(tmp_path: Path) -> None:
         f"error: {NAMES[1]}: AssertionError: seed 2 is bad (see {place}/metric_report.ipynb)\n"
         f"3 done; 1 failed ({NAMES[1]})\n"
     )
-    assert sorted(p.name for p in (tmp_path / place).iterdir()) == ["metric_report.ipynb"]
+    assert sorted(p.name for p in (tmp_path / place).iterdir()) == [
+        ".report.json",
+        "metric_report.ipynb",
+    ]
     for name in (NAMES[0], NAMES[2]):
         assert (tmp_path / "outputs/reports" / name / "metric_report.html").is_file()
     assert (tmp_path / "outputs/index.html").is_file()

@@ -18,7 +18,7 @@ from PIL import Image
 
 import evaltools as et
 from evaltools.core.errors import WorkFailed
-from evaltools.report.notebook import HTML, NOTEBOOK, OPTION, is_current, run
+from evaltools.report.notebook import HTML, NOTEBOOK, OPTION, RECORD, is_current, run
 from tests.app.calling import written
 from tests.files import contents, read_json, write_lines
 
@@ -72,7 +72,7 @@ def test_the_same_job_gives_the_same_bytes_and_prints_nothing(
     first = contents(made.folder)
     monkeypatch.setenv(OPTION, "spawn")
     run(made)
-    assert contents(made.folder) == first and first.keys() == {NOTEBOOK, HTML}
+    assert contents(made.folder) == first and first.keys() == {NOTEBOOK, HTML, RECORD}
 
 
 def test_a_report_is_current_until_something_of_it_changes(job: Any) -> None:
@@ -82,7 +82,7 @@ def test_a_report_is_current_until_something_of_it_changes(job: Any) -> None:
     assert is_current(made)
     assert not is_current(replace(made, results={"results/a": "another"}))
     assert not is_current(replace(made, parameters={"seed": 7}))
-    for name in (HTML, NOTEBOOK):
+    for name in (HTML, NOTEBOOK, RECORD):
         path = made.folder / name
         whole = path.read_bytes()
         for spoilt in (whole[:-10], b"[]", b'{"metadata": 3}', b"\xff"):
@@ -98,10 +98,10 @@ def test_a_failed_cell_leaves_the_notebook_with_the_error_at_its_top(job: Any) -
     made = job("print('before')", "raise ValueError('no <b>good</b>')", "print('after')")
     with pytest.raises(WorkFailed, match="ValueError: no <b>good</b>") as caught:
         run(made)
-    assert written(made.folder) == {NOTEBOOK, f"{HTML}.yours"}, "the older page is gone"
+    assert written(made.folder) == {NOTEBOOK, RECORD, f"{HTML}.yours"}, "the older page is gone"
     nb = nbformat.read(made.folder / NOTEBOOK, as_version=4)
     assert "Exception was encountered" in nb.cells[0].source
-    assert nb.metadata["evaltools"]["failed"] and not is_current(made)
+    assert not is_current(made)
     again = pickle.loads(pickle.dumps(caught.value))  # noqa: S301
     assert str(again) == str(caught.value) and str(made.folder / NOTEBOOK) in str(again)
 
@@ -112,7 +112,7 @@ def test_what_a_paper_needs_stands_beside_the_report_and_edits_are_kept(job: Any
     made = replace(job("1 + 1"), paper=et.study([scored]))
     page = run(made).read_text(encoding="utf-8")
     before = contents(made.folder)
-    names = before.keys() - {HTML, NOTEBOOK}
+    names = before.keys() - {HTML, NOTEBOOK, RECORD}
     assert {"paper.tex", "paper.md", "figures/forest.svg", "figures/forest.pdf"} <= names
     assert all(f'href="{name}"' in page for name in names) and is_current(made)
     mine = {"paper.docx": "mine", "figures/drawn.svg": "mine", "paper.tex": "edited"}
@@ -124,7 +124,7 @@ def test_what_a_paper_needs_stands_beside_the_report_and_edits_are_kept(job: Any
     of_a_person = {name: text.encode() for name, text in mine.items()}
     assert contents(made.folder) == before | of_a_person and is_current(made)
     run(replace(made, paper=None))
-    assert written(made.folder) == {HTML, NOTEBOOK, *mine}
+    assert written(made.folder) == {HTML, NOTEBOOK, RECORD, *mine}
 
 
 def test_a_notebook_that_was_edited_is_kept(job: Any, capfd: pytest.CaptureFixture[str]) -> None:
@@ -150,10 +150,10 @@ def test_no_file_elsewhere_goes_with_a_report(job: Any, tmp_path: Path) -> None:
     mine = tmp_path / "mine.txt"
     mine.write_text("mine")
     (made.folder / "figures").mkdir()
-    nb = read_json(made.folder / NOTEBOOK)
+    record = read_json(made.folder / RECORD)
     for name in ("../../mine.txt", str(mine), "figures/../../../mine.txt"):
-        nb["metadata"]["evaltools"]["files"][name] = hashlib.sha256(b"mine").hexdigest()
-    write_lines(made.folder / NOTEBOOK, [nb])
+        record["files"][name] = hashlib.sha256(b"mine").hexdigest()
+    write_lines(made.folder / RECORD, [record])
     run(made)
     assert mine.read_text() == "mine"
 
