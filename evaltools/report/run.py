@@ -226,20 +226,19 @@ class Run(Result):
     def samples(
         self,
         which: str | None = None,
-        n: int | None = None,
         caption: str = "",
     ) -> HtmlTable:
         """A browser of units: all groups of the suite, one of them ("broken"), or a query on `units`.
 
-        A query is what pandas takes: "outcome_refpol == 'still'". `n`: at most so many units. `.frame` of what it
-        gives holds the units. UsageError for a query that the units cannot answer.
+        A query is what pandas takes: "outcome_refpol == 'still'". `.frame` of what it gives holds the units. UsageError
+        for a query that the units cannot answer.
 
         >>> import evaltools as et
         >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
-        >>> len(run.samples("has_gold and n_gold_tuples > 1", n=5).frame)
-        5
+        >>> run.samples("outcome_refpol == 'break'").frame["outcome_refpol"].unique().tolist()
+        ['break']
         """
-        return samples_of_run(self, which, n, caption)
+        return samples_of_run(self, which, caption)
 
     # --- pickle: a suite holds functions, which cannot be pickled
 

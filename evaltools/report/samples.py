@@ -252,7 +252,6 @@ def groups_of_run(run: Run) -> dict[str, pd.Index]:
 def samples_of_run(
     run: Run,
     which: str | None = None,
-    n: int | None = None,
     caption: str = "",
 ) -> HtmlTable:
     """The browser of `Run.samples`."""
@@ -266,7 +265,6 @@ def samples_of_run(
     else:
         query, of_group = view.groups(run).get(which, (which, which or say("All units")))
         units = run.queried(query)
-    units = units[:n]
     if units.empty:
         return no_rows(caption or of_group, units)
     return samples(
