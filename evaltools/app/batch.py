@@ -24,7 +24,7 @@ from ..core.files import (
 from ..core.language import language, say, speak, speaking
 from ..core.manifest import require_out
 from ..core.results import result_hash, run_folders
-from ..core.scoring import locate, make_options, run_names
+from ..core.scoring import locate, run_names
 from ..core.suite import Suite
 from ..core.workers import Workers
 from ..report.evaluate import evaluate, load
@@ -293,13 +293,12 @@ def _runs_at(
     if folders:
         return
     problems = Problems(batch.options["on_error"])  # noted again when a run is scored
-    options = make_options(suite, batch.suite_options)
     for located_as in run_names(suite, path, problems) if name is None else [name]:
         source = locate(
             suite,
             path,
             located_as,
-            options,
+            batch.suite_options,
             problems,
         )
         target = batch.options["out"] / "results" / source.name

@@ -257,14 +257,15 @@ def echo(text: object = "", err: bool = False) -> None:
 def paragraph(text: str) -> None:
     """Print a sentence in lines that fit the terminal, those from the second on indented."""
     width = get_terminal_size().columns
-    wrapper = textwrap.TextWrapper(
-        width,
-        subsequent_indent="  ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
     for line in text.splitlines():
-        echo(wrapper.fill(line))
+        lines = textwrap.fill(
+            line,
+            width,
+            subsequent_indent="  ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        echo(lines)
 
 
 def table(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -63,11 +64,8 @@ def complete(
     condition: str = "",
 ) -> pd.DataFrame:
     """The estimates with all of COLUMNS first; what they lack is null, or that of one run of this condition."""
-    defaults = {**dict.fromkeys(COLUMNS), "condition": condition, "n_seeds": 1}
-    missing = {column: value for column, value in defaults.items() if column not in estimates}
-    estimates = estimates.assign(**missing)
-    others = [column for column in estimates.columns if column not in COLUMNS]
-    return estimates[[*COLUMNS, *others]]
+    of_one_run = {**dict.fromkeys(COLUMNS), "condition": condition, "n_seeds": 1}
+    return pd.DataFrame({**of_one_run, **estimates}, estimates.index)
 
 
 def marked_blocked(
@@ -80,13 +78,9 @@ def marked_blocked(
     """
     codes = {name: check.code for check in reversed([*checks]) for name in check.blocks}
     blocked = rows["metric"].map(codes).astype(object)
-    is_blocked = blocked.notna()
-    return rows.assign(
-        ci_low=rows["ci_low"].mask(is_blocked),
-        ci_high=rows["ci_high"].mask(is_blocked),
-        ci_method=rows["ci_method"].mask(is_blocked, "none"),
-        blocked=blocked.where(is_blocked, None),
-    )
+    rows = rows.assign(blocked=blocked.where(blocked.notna(), None))
+    rows.loc[blocked.notna(), ["ci_low", "ci_high", "ci_method"]] = np.nan, np.nan, "none"
+    return rows
 
 
 def public_frame(estimates: pd.DataFrame) -> pd.DataFrame:
@@ -101,15 +95,7 @@ def from_public(frame: pd.DataFrame) -> pd.DataFrame:
 
 def plain_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """The rows of a frame as JSON can hold them: a null is None, numbers are Python's own."""
-    cells = frame.astype(object)
-    return [{str(k): plain_value(v) for k, v in row.items()} for row in cells.to_dict("records")]
-
-
-def plain_value(value: Any) -> Any:
-    """A cell as JSON can hold it."""
-    if is_null(value):
-        return None
-    return value.tolist() if hasattr(value, "tolist") else value
+    return frame.astype(object).where(frame.notna(), None).to_dict("records")
 
 
 def is_null(value: Any) -> bool:

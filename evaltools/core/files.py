@@ -48,13 +48,11 @@ def example(name: str) -> Path:
     """
     path = EXAMPLES / name
     if not path.resolve().is_relative_to(EXAMPLES.resolve()) or not path.exists():
-        raise UsageError(f"no example {name!r}; there are: {', '.join(examples())}")
+        known = sorted(
+            place.relative_to(EXAMPLES).as_posix() for place in EXAMPLES.glob("*/[!._]*")
+        )
+        raise UsageError(f"no example {name!r}; there are: {', '.join(known)}")
     return path
-
-
-def examples() -> list[str]:
-    """The names of the bundled examples."""
-    return sorted(path.relative_to(EXAMPLES).as_posix() for path in EXAMPLES.glob("*/[!._]*"))
 
 
 # how a text of a CSV file begins that Excel takes for a formula, in full width too where it is Korean; apostrophes before
@@ -75,8 +73,8 @@ def require_nameable(path: Any) -> None:
     evaltools.core.errors.UsageError: 'xxx...
     """
     text = str(path) if isinstance(path, str | Path) else "\0"
-    is_bad = CONTROL.search(text) or not text.strip()
-    if is_bad or max(len(name.encode()) for name in re.split("[/,]", text)) > 255:
+    is_long = re.search(b"[^/,]{256}", text.encode(errors="replace"))
+    if is_long or CONTROL.search(text) or not text.strip():
         raise UsageError(
             f"{str(path)[:80]!a}: a path must be text without control characters, not empty, its names up to "
             "255 bytes long"
@@ -197,32 +195,27 @@ def write_csv(
     write_text(path, start + text)
 
 
-_JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
-_JSON_IN_LINES = json.JSONEncoder(ensure_ascii=False, allow_nan=False, indent=1)
-
-
-def dumps(value: Any) -> str:
+def dumps(value: Any, **how: Any) -> str:
     """JSON with the text as it is, keys in their order, and no NaN: a number that is none is an error."""
-    return _JSON.encode(value)
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, **how)
 
 
 def write_json(
     path: Path,
     value: Any,
 ) -> None:
-    write_text(path, _JSON_IN_LINES.encode(value) + "\n")
+    write_text(path, dumps(value, indent=1) + "\n")
 
 
 def write_jsonl(
     path: Path,
     rows: Iterable[Any],
-    encode: Callable[[Any], str] = dumps,
 ) -> int:
     """Write one JSON value a line; returns how many."""
     n = 0
     with atomic(path) as f:
         for row in rows:
-            f.write(encode(row) + "\n")
+            f.write(dumps(row) + "\n")
             n += 1
     return n
 

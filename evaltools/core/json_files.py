@@ -22,7 +22,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
 from .errors import InputError, Problems
-from .records import BOM, File, T, describe, fitted, not_json, not_utf8
+from .records import BOM, File, T, fitted, misfit, not_json, not_utf8
 
 READ_BYTES = 1 << 18  # read at a time: lines of tens of kilobytes are put together from few pieces
 DOUBLED = "doubled key: it stands twice in one object"
@@ -65,8 +65,9 @@ def doubled_key(text: str | bytes) -> str | None:
     doubled: list[str] = []
 
     def count(pairs: list[tuple[str, Any]]) -> None:
-        keys = [key for key, _ in pairs]
-        doubled.extend(Counter(keys) - Counter({*keys}))
+        if len(dict(pairs)) < len(pairs):
+            keys = [key for key, _ in pairs]
+            doubled.extend(Counter(keys) - Counter({*keys}))
 
     with suppress(ValueError, RecursionError):  # no JSON: reported where it is read
         json.loads(text, object_pairs_hook=count)
@@ -89,7 +90,6 @@ def read_jsonl(
     shard's first line.
     `decode` makes records of large lines in less time, or None where pydantic must judge (`decoder`).
     """
-    decode = decode or partial(_plain_record, model)
     position = start
     with file.path.open("rb", buffering=READ_BYTES) as lines:
         lines.seek(start)
@@ -101,27 +101,14 @@ def read_jsonl(
             line = line.removeprefix(BOM)
             if line.isspace() or not line:
                 continue
-            record = decode(line)
+            record = decode(line) if decode else None
             if record is None:
-                record = _judged_record(line, model, partial(file.error, line=number))
+                record = _judged(line, model, partial(file.error, line=number))
             if record is not None:
                 yield number, record
 
 
-def _plain_record(model: type[T], line: bytes) -> T | None:
-    """A line as a record, in the shortest time; None for all that is not plain, which pydantic's own JSON must judge.
-
-    Without its doubled keys a text has fewer colons, unless some are escaped.
-    """
-    with suppress(msgspec.MsgspecError, UnicodeError, RecursionError, ValidationError):
-        value = msgspec.json.decode(line)
-        n_colons = msgspec.json.encode(value).count(b":")
-        if n_colons == line.count(b":") and b"\\u003" not in line:
-            return model.model_validate(value)
-    return None
-
-
-def _judged_record(
+def _judged(
     raw: bytes,
     model: type[T],
     report: Callable[..., None],
@@ -130,24 +117,12 @@ def _judged_record(
     try:
         record = model.model_validate_json(raw)
     except ValidationError as e:
-        for code, name, message in describe(e):
-            if code == "bad-json":
-                is_cut = not raw.endswith(b"\n")
-                try:
-                    raw.decode("utf-8")
-                except UnicodeDecodeError as damage:
-                    code = "not-utf8"
-                    message = not_utf8(
-                        raw,
-                        damage,
-                        "line",
-                    )
-                    # a line that ends within a character is cut off, not wrongly encoded
-                    is_cut = is_cut and damage.reason == "unexpected end of data"
-                if is_cut:
-                    code = "cut-off-line"
-                    message += "; the last line has no end: is the run still being written?"
-            report(code, message, field=name)
+        try:
+            raw.decode("utf-8")
+        except UnicodeDecodeError as damage:
+            report("not-utf8", not_utf8(raw, damage, "line"))
+        else:
+            misfit(e, report)
         return None
     key = doubled_key(raw)
     if key is not None:

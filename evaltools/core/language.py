@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
+from string import Formatter
 from typing import Any
 
 from .errors import UsageError
@@ -22,9 +23,6 @@ from .errors import UsageError
 PACKAGE = Path(__file__).parents[1]
 
 LANGUAGES = ("en", "ko", "zh")
-
-# a place in a text that a value fills: {name}, or {name:spec} with a format spec
-PLACE = re.compile(r"{([\w.]+)(:[+]?,?(?:\.\d)?[a-z%]?)?}")
 
 # so many names are in a message at most
 MOST_NAMED = 10
@@ -84,7 +82,7 @@ def say(
     known = translations(language(), _suite.get())
     if values:
         several = {k: listed(v) for k, v in values.items() if isinstance(v, tuple | list)}
-        return filled(known.get(text, text), values | several)
+        return _Sentence().vformat(known.get(text, text), (), values | several)
     if text in known:
         return known[text]
     of_any_figures = known.get(FIGURE.sub("#", text))
@@ -120,22 +118,13 @@ def first_ten(parts: Sequence[Any]) -> list[str]:
     return [*map(str, parts[:MOST_NAMED]), *more]
 
 
-def filled(
-    text: str,
-    values: Mapping[str, Any],
-) -> str:
-    """The text with its {places} filled; a place without a value stays. A negative number has a true minus."""
+class _Sentence(Formatter):
+    """Fills the {places} of a text; a negative number has a true minus."""
 
-    def fill(match: re.Match[str]) -> str:
-        name, spec = match[1], match[2]
-        if name not in values:
-            return match[0]
-        if not spec:
-            return str(values[name])
-        number = format(values[name], spec[1:])
-        return number.replace("-", "−", 1) if number.startswith("-") else number
-
-    return PLACE.sub(fill, text)
+    def format_field(self, value: Any, format_spec: str) -> str:
+        number = format(value, format_spec)
+        is_negative = format_spec and number.startswith("-")
+        return number.replace("-", "−", 1) if is_negative else number
 
 
 @cache

@@ -160,7 +160,7 @@ def versions() -> dict[str, str]:
 
 LOCK = ".lock"  # beside the folders of results: who puts one in its place holds it
 OF_DESKTOPS = (".DS_Store", "Thumbs.db", "desktop.ini")  # file managers leave these in any folder
-AT_FDCWD, RENAME_EXCHANGE = -100, 2  # of renameat2(2)
+RENAME_EXCHANGE = 2  # of renameat2(2)
 
 
 def require_out(out: Path) -> None:
@@ -214,7 +214,6 @@ def whole_folder(
     UsageError where `target` holds what this package did not write, but for the files `carried`, which stand in the
     new folder too, and may be replaced there; `written`: the sha256 of those that are, as they were written.
     """
-    require_replaceable(target, carried)
     new_parents = [path for path in target.parents if not path.exists()]
     target.parent.mkdir(parents=True, exist_ok=True)
     part = Path(tempfile.mkdtemp(**beside(target)))
@@ -261,9 +260,18 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def changed_files(folder: Path, files: Mapping[str, str]) -> list[str]:
-    """Those of the files (name -> sha256) that are gone from a folder, or are not as they were written."""
-    paths = {name: folder / name for name in files}
-    return [n for n, path in paths.items() if not path.is_file() or sha256(path) != files[n]]
+    """Those of the files (name -> sha256) that are gone from a folder, lie elsewhere, or are not as they were written."""
+    changed = []
+    for name, written in files.items():
+        path = folder / name
+        try:
+            is_inside = path.resolve().is_relative_to(folder.resolve())
+            is_whole = is_inside and path.is_file() and sha256(path) == written
+        except (OSError, ValueError):  # a name that no file can have
+            is_whole = False
+        if not is_whole:
+            changed.append(name)
+    return changed
 
 
 def set_aside(path: Path, copy: Path) -> None:
@@ -278,21 +286,10 @@ def set_aside(path: Path, copy: Path) -> None:
 
 def _exchange(new: Path, target: Path) -> None:
     """Put `new` in the place of `target`; what stood there is where `new` was. At once where the system can."""
-    if not target.exists():
-        new.rename(target)
-        return
-    swap = getattr(ctypes.CDLL(None), "renameat2", None) if os.name == "posix" else None
-    paths = os.fsencode(new.absolute()), os.fsencode(target.absolute())
-    if (
-        swap is None
-        or swap(
-            AT_FDCWD,
-            paths[0],
-            AT_FDCWD,
-            paths[1],
-            RENAME_EXCHANGE,
-        )
-        != 0
-    ):
+    if target.exists():
+        swap = getattr(ctypes.CDLL(None), "renameat2", None) if os.name == "posix" else None
+        paths = os.fsencode(new.absolute()), os.fsencode(target.absolute())
+        if swap is not None and swap(0, paths[0], 0, paths[1], RENAME_EXCHANGE) == 0:
+            return
         target.rename(new.with_name("old"))
-        new.rename(target)
+    new.rename(target)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,8 +14,8 @@ import numpy as np
 import pandas as pd
 
 from .errors import IN_MEMORY, UsageError
-from .estimates import plain_value
-from .files import write_jsonl
+from .estimates import is_null
+from .files import dumps, write_text
 from .records import require_unique
 
 
@@ -48,9 +47,6 @@ def as_files(
     data = {key: value for key, value in options.items() if is_data(value)}
     if not is_path(run):
         data[DATA] = run
-    if not data:
-        yield run, options
-        return
     with TemporaryDirectory(prefix=IN_MEMORY) as place:
         folder = Path(place) / DATA
         folder.mkdir()
@@ -66,34 +62,28 @@ def write_records(
 ) -> Path:
     """Write records as JSON Lines into a folder; returns the file.
 
-    `data`: a table (`is_data`) or a list of dicts. A null cell of a table is left out of its record; where a whole
-    column is null, the first record has it. NaN in a dict is null; dates and what else JSON has not are texts.
+    `data`: a table (`is_data`) or a list of dicts. A null cell of a table is left out of its record, but in a column
+    without any value. NaN in a dict is null; dates and what else JSON has not are texts.
     UsageError for anything else, for two columns of one name, and for a list with an entry that is no dict.
     """
-    is_list = isinstance(data, list)
-    if not is_list:
+    if hasattr(data, "to_pandas"):
+        data = data.to_pandas()
+    if isinstance(data, pd.DataFrame):
+        require_unique(data.columns)
+        empty = {*data.columns[data.isna().all()]}
+        rows = data.to_dict("records")
+        data = [{k: v for k, v in row.items() if k in empty or not is_null(v)} for row in rows]
+    if not isinstance(data, list):
         kind = type(data).__name__
-        data = data.to_pandas() if hasattr(data, "to_pandas") else data
-        if not isinstance(data, pd.DataFrame):
-            raise UsageError(f"expected a path, a DataFrame or a list of dicts, got {kind}")
-        columns = data.columns
-        require_unique(columns)
-        data = data.to_dict("records")
+        raise UsageError(f"expected a path, a DataFrame or a list of dicts, got {kind}")
     for index, record in enumerate(data):
         if not isinstance(record, Mapping):
             kind = type(record).__name__
             raise UsageError(f"record {index} of the list is {kind}; expected a dict")
     path = folder / f"{name}.jsonl"
     try:
-        records = []
-        for record in data:
-            cells = {str(key): _cell(value) for key, value in record.items()}
-            kept = {key: value for key, value in cells.items() if is_list or value is not None}
-            records.append(kept)
-        if not is_list and records:
-            found = set().union(*records)
-            records[0] = {str(key): None for key in columns if str(key) not in found} | records[0]
-        write_jsonl(path, records, _JSON.encode)
+        cells = ({str(key): _cell(value) for key, value in record.items()} for record in data)
+        write_text(path, "".join(dumps(record, default=_as_json) + "\n" for record in cells))
     except OSError:
         raise
     except Exception as e:  # a class of the user's may raise anything
@@ -103,8 +93,9 @@ def write_records(
 
 def _cell(value: Any) -> Any:
     """A cell as JSON can hold it; an infinite number as text."""
-    value = plain_value(value)
-    return str(value) if isinstance(value, float) and math.isinf(value) else value
+    if isinstance(value, float) and math.isinf(value):
+        return str(value)
+    return None if is_null(value) else value
 
 
 def _as_json(value: Any) -> Any:
@@ -112,6 +103,3 @@ def _as_json(value: Any) -> Any:
     if isinstance(value, Decimal | np.floating):  # that of numpy: no longdouble is a list
         return float(value)
     return value.tolist() if hasattr(value, "tolist") else str(value)
-
-
-_JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_as_json)

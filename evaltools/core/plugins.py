@@ -5,16 +5,16 @@ Files of the user's are run here, and nowhere else: suites (`--suite-file`) and 
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoints, entry_points
 from pathlib import Path
+from runpy import run_path
 from traceback import extract_tb
-from types import ModuleType
 from typing import Any
 
 import pandas as pd
@@ -34,14 +34,12 @@ FROM_FILES: dict[str, Suite] = {}
 
 def suite_names() -> list[str]:
     """The names of all suites, built-in ones first."""
-    names = [entry.name for entry in installed()]
-    return list(dict.fromkeys([*BUILT_IN, *FROM_FILES, *names]))
+    return list(dict.fromkeys([*BUILT_IN, *FROM_FILES, *sorted(installed().names)]))
 
 
-def installed() -> list[EntryPoint]:
-    """The suites that installed packages name, none of them loaded; what is no name of a command is passed over."""
-    entries = entry_points(group=ENTRY_POINTS)
-    return [entry for entry in entries if re.fullmatch(r"\w[\w.-]*", entry.name)]
+def installed() -> EntryPoints:
+    """The suites that installed packages name, none of them loaded."""
+    return entry_points(group=ENTRY_POINTS)
 
 
 def get_suite(name: Any) -> Suite:
@@ -61,7 +59,7 @@ def get_suite(name: Any) -> Suite:
         return FROM_FILES[name]
     if name.endswith(".py"):
         return load_suite_file(resolve(name))
-    entry = next((entry for entry in installed() if entry.name == name), None)
+    entry = next(iter(installed().select(name=name)), None)
     if entry is None:
         raise UsageError(
             f"no suite {name!r}; there are {', '.join(suite_names())}, and those of a "
@@ -82,35 +80,26 @@ def get_suite(name: Any) -> Suite:
 
 def load_suite_file(path: Path) -> Suite:
     """The SUITE of a Python file, from then on known by its name. UsageError for a file without one."""
-    suite = getattr(load_file(path), "SUITE", None)
+    suite = load_file(path).get("SUITE")
     if not isinstance(suite, Suite):
         raise UsageError(f"{path}: expected SUITE = et.jsonl_suite(...)")
-    if suite.name in BUILT_IN:
-        raise UsageError(f"{path}: {suite.name!r} is the name of a built-in suite; give it another")
     FROM_FILES[suite.name] = replace(suite, file=path)
     return FROM_FILES[suite.name]
 
 
-def load_file(path: Path) -> ModuleType:
-    """A Python file of the user's as a module, run once. UsageError with file and line where it cannot be run."""
+def load_file(path: Path) -> Mapping[str, Any]:
+    """What a Python file of the user's defines; it is run once. UsageError with file and line where it cannot be run."""
     if not path.is_file():
         raise UsageError(f"{path}: no such file, or none that can be run")
-    name = f"_evaltools_{path.stem}_{sha256(path)[:12]}"
-    if name in sys.modules:
-        return sys.modules[name]
     if path.suffix != ".py":
         raise UsageError(f"{path}: expected a Python file (.py)")
-    module = ModuleType(name)
-    module.__file__ = str(path.absolute())
-    sys.modules[name] = module
-    try:
-        with own_code(path):
-            # not by an importer: its cache takes a file that was edited within a second for the old one
-            exec(compile(path.read_bytes(), path, "exec"), vars(module))  # noqa: S102 - the user's own code
-    except UsageError:
-        del sys.modules[name]
-        raise
-    return module
+    return _run_file(path, sha256(path))
+
+
+@cache
+def _run_file(path: Path, content: str) -> Mapping[str, Any]:
+    with own_code(path):
+        return run_path(str(path))
 
 
 @contextmanager
@@ -131,27 +120,25 @@ def with_metrics(suite: Suite, path: Path) -> Suite:
 
     UsageError for a file that is no such thing, and for a name or a column that exists.
     """
-    module = load_file(path)
-    further: Any = getattr(module, "METRICS", None)
+    further: Any = load_file(path).get("METRICS")
     is_table = isinstance(further, list | tuple) and len(further) > 0
     if not is_table or not all(isinstance(metric, AnyMetric) for metric in further):
         raise UsageError(f"{path}: expected METRICS = [et.Metric(...), ...]")
-    make_columns = getattr(module, "columns", None)
-    return replace(suite, further=tuple(further), make_columns=make_columns, metrics_file=path)
+    return replace(suite, further=tuple(further), metrics_file=path)
 
 
 def with_columns(units: pd.DataFrame, suite: Suite) -> pd.DataFrame:
     """The units with the columns that a file of metrics makes of them. UsageError where it makes none."""
     path = suite.metrics_file
-    if path is None or suite.make_columns is None:
+    make_columns = load_file(path).get("columns") if path else None
+    if path is None or make_columns is None:
         return units
     with own_code(path, "columns(units): "):
-        columns = suite.make_columns(
-            decoded(units, suite),
-        )
-    if not isinstance(columns, pd.DataFrame) or not columns.index.equals(units.index):
+        columns = make_columns(decoded(units, suite))
+    is_fit = isinstance(columns, pd.DataFrame) and columns.index.equals(units.index)
+    if not is_fit or not units.columns.intersection(columns.columns).empty:
         raise UsageError(
-            f"{path}: columns(units) must return a DataFrame with the index of the units"
+            f"{path}: columns(units) must return a DataFrame with the index of the units, and columns of other names"
         )
     return pd.concat([units, columns], axis=1)
 

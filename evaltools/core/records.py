@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -22,12 +21,13 @@ R = TypeVar("R")
 BOM = b"\xef\xbb\xbf"
 
 FOREIGN = {
-    b"\xff\xfe": "UTF-16",
-    b"\xfe\xff": "UTF-16",
-    b"\x1f\x8b": "compressed (gzip)",
-    b"PK\x03\x04": "an Excel workbook or another archive",
-    b"PAR1": "parquet",
-    b"\xd0\xcf\x11\xe0": "an Excel workbook of before 2007",
+    rb"\xff\xfe|\xfe\xff": "UTF-16",
+    rb"\x1f\x8b": "compressed (gzip)",
+    rb"PK\x03\x04": "an Excel workbook or another archive",
+    rb"PAR1": "parquet",
+    rb"\xd0\xcf\x11\xe0": "an Excel workbook of before 2007",
+    rb"(?!.*\n).*\r.": "of lines that end in CR alone",
+    rb".{0,3}\0": "binary",
 }
 """How files begin that are no text in UTF-8."""
 
@@ -95,13 +95,11 @@ def fitted(
     model: type[T],
     value: Any,
     report: Callable[..., None],
-    *,
-    context: Any = None,
     **where: Any,
 ) -> T | None:
     """A value as a record of a model; None where it does not fit, for which `misfit` calls `report`."""
     try:
-        return model.model_validate(value, context=context)
+        return model.model_validate(value)
     except ValidationError as e:
         misfit(e, report, **where)
     return None
@@ -133,37 +131,10 @@ def short(value: Any) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-MIXED = ("mixed", "mixed-integer")
-# of `infer_dtype`: a column of values of several kinds, or of none that a file of results can hold
-
-
 def require_unique(names: pd.Index) -> None:
     """UsageError for two columns of one name."""
     if not names.is_unique:
         raise UsageError(f"two columns are named {names[names.duplicated()][0]!r}")
-
-
-def require_column(
-    frame: pd.DataFrame,
-    name: str,
-    unit: str,
-    fits: Callable[[pd.Series], bool],
-    expected: str,
-) -> None:
-    """UsageError for a column of units that does not fit: its first row with which that is so, and what was expected.
-
-    Before cells of several types, each of which fits, it is a row of the type that does not.
-    """
-    if not fits(frame[name]):
-        column = frame[name].reset_index(drop=True)
-        cells = column.astype(object)
-        of_types = [part for _, part in cells.groupby(cells.map(type), sort=False)]
-        part = next(part for part in [*of_types, column] if not fits(part))
-        last = bisect_left(range(len(part)), True, key=lambda i: not fits(part.iloc[: i + 1]))
-        row = part.index[last]
-        place = f"row {row + 1} ({unit} {frame[unit].iloc[row]})"
-        got = short(column.iloc[row])
-        raise UsageError(f"{place}: {name} is {got}; expected {expected}")
 
 
 def unique_records(
@@ -171,7 +142,6 @@ def unique_records(
     key_of: Callable[[R], str | tuple[str, ...]],
     file: File,
     what: str,
-    code: str = "duplicate-id",
 ) -> Iterator[tuple[int, R]]:
     """(line, record) of the records whose key comes for the first time; the others are reported as a second `what`."""
     lines: dict[Any, int] = {}
@@ -184,7 +154,7 @@ def unique_records(
         name = key if isinstance(key, str) else ": ".join(filter(None, key))
         message = f"a second {what}; the first is on line {first}"
         file.error(
-            code,
+            "duplicate-id",
             message,
             line=line,
             id=name,
@@ -207,32 +177,30 @@ class File:
         self.warn = partial(problems.warn, file=path)
         self.fatal = partial(problems.fatal, file=path)
         self.n_lines = 0
-        start = b""
-        wrong = None
+        wrong = self._wrong()
+        if wrong is not None:
+            raise self.fatal(*wrong)
+
+    def _wrong(self) -> tuple[str, str] | None:
+        """Code and message of what is wrong with the file as a whole."""
+        path = self.path
         if not path.is_file():
             message = "a folder; name a file or a run in it" if path.is_dir() else "no such file"
-            wrong = "missing-file", message
-        elif path.name.startswith("~$"):
+            return "missing-file", message
+        if path.name.startswith("~$"):
             message = f"the lock file of a workbook that is open in Excel; give {path.name[2:]}"
-            wrong = "lock-file", message
-        elif not os.access(path, os.R_OK):
-            wrong = "unreadable-file", "cannot be read: permission denied"
-        else:
-            with path.open("rb") as f:
-                start = f.read(1 << 16)
-            wrong = None if start else ("empty-file", "the file is empty")
-        kinds = [kind for mark, kind in FOREIGN.items() if start.startswith(mark)]
-        if re.search(rb"\r[^\n]", start) and b"\n" not in start and ending(path) != ".json":
-            kinds.append("of lines that end in CR alone")
-        if b"\0" in start[:4]:
-            kinds.append("binary")
-        if kinds and ending(path) not in BINARY:
-            wrong = (
-                "wrong-encoding",
-                f"the file is {kinds[0]}; expected text in UTF-8, its lines ended by LF",
-            )
-        if wrong:
-            raise self.fatal(*wrong)
+            return "lock-file", message
+        if not os.access(path, os.R_OK):
+            return "unreadable-file", "cannot be read: permission denied"
+        with path.open("rb") as f:
+            start = f.read(1 << 16)
+        if not start:
+            return "empty-file", "the file is empty"
+        kinds = [kind for mark, kind in FOREIGN.items() if re.match(mark, start, re.DOTALL)]
+        if not kinds or ending(path) in BINARY:
+            return None
+        message = f"the file is {kinds[0]}; expected text in UTF-8, its lines ended by LF"
+        return "wrong-encoding", message
 
     def text(self) -> str:
         """All of it, without its byte-order mark. InputError where it is not UTF-8."""

@@ -6,17 +6,17 @@ from collections.abc import Iterable
 from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from .. import BUILT_IN
 from .check import Check
-from .errors import InputError, Problems, UsageError
+from .errors import Problems, UsageError
 from .estimates import from_public, plain_rows
-from .files import bytes_hash, content_hash, dumps, sha256, write_json
-from .manifest import NAME, SCHEMA_VERSION, Manifest, read_manifest
+from .files import bytes_hash, content_hash, dumps, write_json
+from .manifest import NAME, SCHEMA_VERSION, Manifest, changed_files, read_manifest
 from .metric import Better, as_ratios, columns_of, make_metric
 from .plugins import get_suite
 from .suite import Source, Suite
@@ -46,13 +46,11 @@ def result_hash(folder: Path) -> str:
 def run_folders(folder: Path) -> list[Path]:
     """The folders of the runs whose results a folder stands for: itself, or those of a study's condition; else none.
 
-    InputError where one that the manifest names holds no result, and for a result without a manifest that can be read.
+    InputError where one that the manifest names holds no result, and for units without a manifest that can be read.
     """
     manifest = read_manifest(folder)
     if manifest is None:
-        file = folder / METRICS  # of another tool it says nothing of a policy
-        is_ours = file.is_file() and b'"eval_policy_hash"' in file.read_bytes()
-        if is_ours or (folder / UNITS).is_file():
+        if (folder / UNITS).is_file():
             raise Problems().fatal("no-manifest", NO_MANIFEST, file=folder / NAME)
         return []
     folders = [folder / place for place in manifest.folders]
@@ -80,17 +78,7 @@ def spoilt_files(folder: Path, manifest: Manifest) -> list[str]:
     A manifest vouches by naming metrics.json and, of a run, units.parquet, each with its hash, and no file elsewhere.
     """
     needed = [METRICS, UNITS] if manifest.kind == "run" else [METRICS]
-    spoilt = []
-    for name in dict.fromkeys([*needed, *manifest.files]):
-        path = folder / name
-        try:
-            is_inside = path.resolve().is_relative_to(folder.resolve())
-            is_whole = is_inside and path.is_file() and sha256(path) == manifest.files.get(name)
-        except (OSError, ValueError):  # a name that no file can have
-            is_whole = False
-        if not is_whole:
-            spoilt.append(name)
-    return spoilt
+    return changed_files(folder, dict.fromkeys(needed, "") | manifest.files)
 
 
 def read_result(
@@ -121,7 +109,7 @@ def read_result(
         needed = columns_of(chain(*as_ratios(suite.table(options))))
         units[[suite.unit, *needed]]  # KeyError where they are lacking
         estimates = from_public(frame)
-    except (InputError, OSError, ValueError, KeyError, TypeError) as e:
+    except (OSError, ValueError, KeyError, TypeError) as e:
         again = ["evaltools score", manifest.suite, *(i.path for i in manifest.inputs[:1])]
         raise UsageError(
             f"{manifest.run} was made by another version of evaltools, or with other rules; score its input again: "
@@ -177,13 +165,6 @@ class StoredMetric(BaseModel):
     n_units: int | float | None = Field(None, ge=0)
     group: str = ""
     blocked: str | None = None
-
-    @model_validator(mode="after")
-    def _is_consistent(self) -> Self:
-        ends = [end for end in (self.ci_low, self.ci_high) if end is not None]
-        if ends != sorted(ends) or (ends and self.value is None):
-            raise ValueError("expected ci_low up to ci_high, and no interval without a value")
-        return self
 
 
 class StoredVerdict(BaseModel):

@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
-from pandas.api.types import infer_dtype
 
 from .. import BUILT_IN, __version__
 from .errors import Problems, UsageError, shown_path
@@ -31,20 +29,9 @@ from .manifest import (
     versions,
 )
 from .plugins import with_columns
-from .records import MIXED, require_column, require_unique, settings_of
+from .records import settings_of
 from .suite import Scored, Source, Suite
 from .workers import Workers
-
-
-def make_options(suite: Suite, values: Mapping[str, Any]) -> Any:
-    """The suite's options by name; None stands for the default.
-
-    UsageError for a name that it has not, or a value that it does not take.
-    """
-    for name in values.keys() - suite.options.model_fields:
-        known = nearest(name, suite.options.settable())
-        raise UsageError(f"{suite.name} has no option {name!r}; {known}")
-    return settings_of(suite.options, f"options of {suite.name}", values)
 
 
 def run_names(
@@ -60,10 +47,18 @@ def locate(
     suite: Suite,
     run: str | Path,
     name: str | None,
-    options: Any,
+    values: Mapping[str, Any],
     problems: Problems,
 ) -> Source:
-    """The files of a run, with the options that it is scored by."""
+    """The files of a run, with the options that it is scored by; `values`: those that are set, None is the default.
+
+    UsageError for a name that no run can have, and for an option that the suite has not, or a value that it does not
+    take.
+    """
+    for option in values.keys() - suite.options.model_fields:
+        known = nearest(option, suite.options.settable())
+        raise UsageError(f"{suite.name} has no option {option!r}; {known}")
+    options = settings_of(suite.options, f"options of {suite.name}", values)
     if name is not None:
         safe_name(name)
     source = suite.locate(resolve(run), name, options, problems)
@@ -128,35 +123,7 @@ def score_units(
     if scored.units.empty:
         path = next(iter(source.files.values()))
         raise problems.fatal("no-rows", f"no {suite.unit} of it can be used", file=path)
-    units = with_columns(scored.units, suite)
-    whose = suite.metrics_file or f"the suite {suite.name!r}"
-    try:
-        require_unique(units.columns)
-        for name in units:
-            require_column(
-                units,
-                name,
-                suite.unit,
-                _can_be_stored,
-                "texts or numbers of one kind",
-            )
-    except UsageError as e:
-        raise UsageError(f"{whose}: {e}") from e
-    return Scored(
-        units,
-        scored.recorded,
-    )
-
-
-def _can_be_stored(column: pd.Series) -> bool:
-    """Whether a file of results can hold a column."""
-    if infer_dtype(column) in MIXED:
-        return False
-    try:
-        pa.array(column, from_pandas=True)
-    except (pa.ArrowException, OverflowError, UnicodeError):
-        return False
-    return True
+    return scored._replace(units=with_columns(scored.units, suite))
 
 
 def score_source(
@@ -167,7 +134,7 @@ def score_source(
     workers: Workers,
     aside: Path | None,
 ) -> tuple[pd.DataFrame, Manifest]:
-    """The units of a run, and its manifest with what scoring found: inputs, number of units, problems.
+    """The units of a run, and its manifest with what scoring found: inputs and problems.
 
     Files that belong to the result are written into `aside`. InputError where records cannot be used, or an input
     changed meanwhile.
@@ -198,7 +165,6 @@ def score_source(
     ]
     found = {
         "inputs": inputs,
-        "n_units": int(units[suite.unit].nunique(dropna=False)),
         "problems": found_problems(problems),
         **recorded,
     }
@@ -233,11 +199,13 @@ def require_target(
         return carried
     main = next(iter(source.files.values()))
     shown = Path(shown_path(main)).resolve()
-    is_other = (stored.kind, stored.suite) != ("run", suite.name)
-    for entry in stored.inputs[:1]:
-        is_other |= Path(entry.path).resolve() != shown and entry.sha256 != content_hash(main)
-    if is_other:
-        paths = ", ".join(entry.path for entry in stored.inputs[:1])
+    earlier = stored.inputs[:1]
+    is_same = (stored.kind, stored.suite) == ("run", suite.name) and all(
+        Path(entry.path).resolve() == shown or entry.sha256 == content_hash(main)
+        for entry in earlier
+    )
+    if not is_same:
+        paths = ", ".join(entry.path for entry in earlier)
         raise UsageError(
             f"{folder} holds another {stored.kind} of {stored.suite} ({paths}); --fresh replaces it, --name or --out "
             "put the new one elsewhere"

@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+import pyarrow as pa
+from pydantic import BaseModel, ConfigDict
 
 from .. import BUILT_IN
 from .check import Check
 from .errors import Problems, UsageError, reason
-from .estimates import plain_value
 from .files import bytes_hash, sha256
 from .json_files import read_jsonl
 from .metric import AnyMetric, MetricTable
@@ -114,7 +114,6 @@ class Suite:
 
     - `name`, `title`: on the command line, and on pages.
     - `unit`: the column of the units frame that names the resampling unit.
-    - `input`: what a run is called on the command line ("RUN").
     - `options`: the model of its options.
     - `recognised`: patterns of the names of files by which an input is known without `--suite`.
     - `locate(path, name, options, problems)`: the `Source` of a run. `name` replaces the name that the path gives.
@@ -150,7 +149,7 @@ class Suite:
 
     - `runner`: the files of a run that its own inference makes; the first marks such a folder. `file`: the Python file
       that the suite came from. `metrics_file`: a Python
-      file of the user's with metrics, which are `further`, and `make_columns(units)`, which makes what they need.
+      file of the user's with metrics, which are `further`.
     """
 
     name: str
@@ -167,7 +166,6 @@ class Suite:
     metrics: Callable[[Any], MetricTable]
     headline: Callable[[Any, frozenset[str]], tuple[str, ...]]
     primary: Callable[[Any, frozenset[str]], str] | None = None
-    input: str = "INPUT"
     recognised: tuple[str, ...] = ()
     options: type[SuiteOptions] = SuiteOptions
     runs: Callable[[Path, Problems], Sequence[str | None]] | None = None
@@ -185,7 +183,6 @@ class Suite:
     runner: tuple[str, ...] = ()
     file: Path | None = None
     metrics_file: Path | None = None
-    make_columns: Callable[[pd.DataFrame], Any] | None = None
     further: tuple[AnyMetric, ...] = ()
 
     def table(self, options: Any) -> MetricTable:
@@ -213,12 +210,8 @@ def decoded(
     suite: Suite,
 ) -> pd.DataFrame:
     """The units as people read them: lists instead of the text that the files hold."""
-    columns = {}
-    for column, read in suite.decode.items():
-        if column in units:
-            cells = units[column].astype(object)
-            columns[column] = [read(cell) if isinstance(cell, str) else cell for cell in cells]
-    return units.assign(**columns)
+    decode = {name: read for name, read in suite.decode.items() if name in units}
+    return units.assign(**{n: units[n].map(read, "ignore") for n, read in decode.items()})
 
 
 def jsonl_suite(
@@ -240,7 +233,7 @@ def jsonl_suite(
     units beside the columns.
 
     `columns(record, options)` gets the options too where there is a model of them. Further `fields` are those of
-    `Suite`: checks, breakdowns, notebook, verdicts, artifacts, study_notebook, input and the like.
+    `Suite`: checks, breakdowns, notebook, verdicts, artifacts, study_notebook and the like.
 
     A line that does not fit, a doubled id and an error in `columns` are problems of the input, reported with their
     line. UsageError for the name of a built-in suite, for a `record` without the field `unit`, and for a headline of
@@ -270,7 +263,6 @@ def jsonl_suite(
         raise UsageError(
             f"suite {name!r}: headline names {', '.join(unknown)}, which is no metric of it"
         )
-    fields = {"input": "FILE", **fields}
     return Suite(
         name=name,
         title=title,
@@ -294,22 +286,13 @@ def _locate(
     return Source(name or path.stem, {"records": path})
 
 
-Whole = Annotated[int, Field(ge=-(2**63), lt=2**63)]
-# with a pattern pydantic refuses halves of pairs, which no file can hold
-Text = Annotated[str, Field(pattern="")]
-CELLS = TypeAdapter(dict[Text, bool | Whole | float | Text | None], config={"strict": True})
-
-
-def _plain_cells(columns: Any) -> dict[str, Any]:
-    """The columns of a record; ValueError for one that no file of results can hold."""
-    cells = {name: plain_value(value) for name, value in dict(columns).items()}
-    try:
-        return CELLS.validate_python(cells)
-    except ValidationError as e:
-        name = e.errors(include_input=False)[0]["loc"][0]
-        got = short(cells.get(name))
-        expected = "a number below 2**63, a text, true, false or None"
-        raise ValueError(f"{short(name)}: expected {expected}, got {got}") from None
+def _require_plain(columns: Mapping[str, Any]) -> None:
+    """TypeError, or what Arrow raises, for a cell that no file of results can hold."""
+    for name, value in columns.items():
+        if not pd.api.types.is_scalar(value):
+            expected = "a number, a text, true, false or None"
+            raise TypeError(f"{short(name)}: expected {expected}, got {short(value)}")
+        pa.scalar(value, from_pandas=True)
 
 
 def _score(
@@ -334,9 +317,8 @@ def _score(
     for line, entry in records:
         uid = str(getattr(entry, unit))
         try:
-            sums = _plain_cells(columns(entry, *arguments))
-            if unit in sums:
-                raise ValueError(f"{unit} names the record; call the column something else")
+            sums = columns(entry, *arguments)
+            _require_plain(sums)
         except Exception as e:  # noqa: BLE001 - the user's own code may raise anything
             file.error(
                 "bad-columns",
@@ -347,5 +329,5 @@ def _score(
             continue
         fields = entry.model_dump().items()
         plain = {name: value for name, value in fields if isinstance(value, str | int | float)}
-        rows.append({"line": line, **plain, unit: uid, **sums})
+        rows.append({"line": line, **plain, **sums, unit: uid})
     return pd.DataFrame(rows)

@@ -105,9 +105,6 @@ TABLES = (".csv", ".tsv", ".xlsx", ".xlsm")
 WORKBOOK_BYTES = 256 << 20
 """A workbook may take so many bytes once it is unpacked; a hundred thousand cases take half of it."""
 
-MOST_CELLS = 2_000_000
-"""A sheet may span so many cells in which nothing stands."""
-
 HEADER_ROWS = 20
 """The header of a sheet is one of so many rows: above it may stand a title."""
 
@@ -118,16 +115,14 @@ def read_table(
     column_of: Callable[[str], str] = str,
     sep: str = ",",
 ) -> Iterator[tuple[int, T]]:
-    """Yield (line, record) of a table (`table_rows`), or else of JSON Lines; what does not fit is reported."""
+    """Yield (line, record) of a table (`_table_rows`), or else of JSON Lines; what does not fit is reported."""
     if ending(file.path) not in TABLES:
         yield from read_jsonl(file, model)
         return
-    required = {}
-    for name, info in model.model_fields.items():
-        if info.is_required():
-            required[name] = info.description
+    fields = model.model_fields.items()
+    required = {name: info.description for name, info in fields if info.is_required()}
     key = next(iter(required), "")
-    for line, values in table_rows(file, required, column_of, sep):
+    for line, values in _table_rows(file, required, column_of, sep):
         record = fitted(
             model,
             values,
@@ -139,11 +134,11 @@ def read_table(
             yield line, record
 
 
-def table_rows(
+def _table_rows(
     file: File,
     required: Mapping[str, str | None],
-    column_of: Callable[[str], str] = str,
-    sep: str = ",",
+    column_of: Callable[[str], str],
+    sep: str,
 ) -> Iterator[tuple[int, dict[str, str | None]]]:
     """Yield (line, cells by column) of a file named *.csv, *.tsv or *.xlsx.
 
@@ -190,7 +185,6 @@ def _sheet_rows(
         if n_bytes <= WORKBOOK_BYTES:
             sheets = load_workbook(content).worksheets
             cells = (cell for sheet in sheets for cell in sheet._cells.values())
-            wide = [s for s in sheets if s.max_row * s.max_column - len(s._cells) > MOST_CELLS]
             if formulas := [cell for cell in cells if cell.data_type == "f"]:
                 saved = load_workbook(content, data_only=True)
                 for cell in formulas:
@@ -202,9 +196,6 @@ def _sheet_rows(
     if n_bytes > WORKBOOK_BYTES:
         message = f"{n_bytes >> 20:,} MB once it is unpacked, more than {WORKBOOK_BYTES >> 20:,} MB"
         raise file.fatal("file-too-large", f"{message}; give JSONL or CSV")
-    if wide:
-        message = f"the sheet {wide[0].title} goes to row {wide[0].max_row:,} and column {wide[0].max_column:,}"
-        raise file.fatal("file-too-large", f"{message}: delete what stands far from the table")
     sheets.sort(key=lambda sheet: sheet.sheet_state != "visible")
     sheet, start = sheets[0], 1
     for other in reversed(sheets):
@@ -230,10 +221,13 @@ def _sheet_rows(
 
 def _rows(sheet: Any) -> Iterator[tuple[int, list[str]]]:
     """(number, texts) of the rows of a sheet that have a cell. openpyxl's own loop would make all cells between."""
-    columns = range(1, sheet.max_column + 1)
     for number, keys in groupby(sorted(sheet._cells), itemgetter(0)):
-        values = {column: sheet._cells[number, column].value for _, column in keys}
-        yield number, ["" if values.get(c) is None else str(values[c]) for c in columns]
+        texts: list[str] = []
+        for key in keys:
+            value = sheet._cells[key].value
+            texts += [""] * (key[1] - len(texts) - 1)
+            texts.append("" if value is None else str(value))
+        yield number, texts
 
 
 def csv_rows(file: File, sep: str = ",") -> Iterator[tuple[int, list[str]]]:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import gc
 import logging
 import multiprocessing
 import os
 import signal
 import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed, wait
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import chdir, closing, contextmanager, suppress
+from contextlib import AbstractContextManager, chdir, closing, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing import active_children, parent_process
 from pathlib import Path
 from threading import Lock, Thread
@@ -66,14 +66,35 @@ class Workers:
         """Yields (index of the task, its future) as the calls end.
 
         A call that fails is a future with an exception and stops no other. A task whose process is killed is tried
-        once more. Closing the generator stops what still runs.
+        once more, in a pool of its own. Closing the generator stops what still runs.
         """
         n_processes = min(self.jobs, len(tasks))
+        start: Callable[[int], AbstractContextManager[Executor]] = _pool
         if self.scheduler is not None and tasks:
-            return _on_cluster(self.scheduler, call, tasks)
-        if n_processes > 1 and _has_semaphores():
-            return _in_processes(n_processes, call, tasks)
-        return _in_this_process(call, tasks)
+            start = partial(_cluster, self.scheduler)
+            call = partial(_like_here, Path.cwd(), versions(), call)
+        elif n_processes < 2 or not _has_semaphores():
+            yield from _in_this_process(call, tasks)
+            return
+        lost = set(range(len(tasks)))
+        indices: dict[Future[Any], int] = {}
+        with start(n_processes) as pool:
+            with suppress(BrokenProcessPool):
+                for index, task in enumerate(tasks):
+                    indices[pool.submit(call, *task)] = index
+            for future in as_completed(indices):
+                if not _is_lost(future):
+                    lost.remove(indices[future])
+                    yield indices[future], future
+        for index in sorted(lost):
+            with start(1) as pool:
+                future = pool.submit(call, *tasks[index])
+                wait([future])
+            if _is_lost(future):
+                future = Future()
+                why = WorkFailed("the process that worked on it was killed (out of memory?)")
+                future.set_exception(why)
+            yield index, future
 
 
 def _has_semaphores() -> bool:
@@ -97,29 +118,6 @@ def _in_this_process(
         except (Exception, SystemExit) as e:  # noqa: BLE001 - whoever asks for the result gets it
             future.set_exception(e)
         yield index, future
-
-
-def _in_processes(
-    n_processes: int,
-    call: Callable[..., Any],
-    tasks: Sequence[tuple[Any, ...]],
-) -> Ended:
-    """As `Workers.ended`. A process that dies takes its pool along: what did not end then gets a pool of its own."""
-    lost = set(range(len(tasks)))
-    indices: dict[Future[Any], int] = {}
-    with _pool(n_processes) as pool:
-        with suppress(BrokenProcessPool):
-            for index, task in enumerate(tasks):
-                indices[pool.submit(call, *task)] = index
-        for future in as_completed(indices):
-            if not _is_lost(future):
-                lost.remove(indices[future])
-                yield indices[future], future
-    for index in sorted(lost):
-        with _pool(1) as pool:
-            future = pool.submit(call, *tasks[index])
-            wait([future])
-        yield index, _named(future)
 
 
 @contextmanager
@@ -152,17 +150,13 @@ def _begin() -> None:
             # not SIG_IGN, which the kernels that are started from here would inherit
             signal.signal(getattr(signal, name), lambda *_: None)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    # rows make many objects and hardly a cycle: the search for cycles after each 700 objects takes 7% of the time
-    gc.set_threshold(50_000, 20, 100)
-    Thread(target=_wait_for_parent, daemon=True).start()
+    Thread(target=_end_with, args=[parent_process()], daemon=True).start()
 
 
-def _wait_for_parent() -> None:
-    """End this process when the process that asked `multiprocessing` for it ends."""
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
+def _end_with(parent: Any) -> None:
+    """End this process when the one that asked for it ends."""
+    parent.join()
+    os._exit(1)
 
 
 def _is_lost(future: Future[Any]) -> bool:
@@ -173,21 +167,12 @@ def _is_lost(future: Future[Any]) -> bool:
     return isinstance(error, BrokenProcessPool) or type(error).__name__ == "KilledWorker"
 
 
-def _named(future: Future[Any]) -> Future[Any]:
-    """The future, or one that says in a sentence that it was lost."""
-    if _is_lost(future):
-        future = Future()
-        lost = WorkFailed("the process that worked on it was killed (out of memory?)")
-        future.set_exception(lost)
-    return future
-
-
 # --- on a cluster of dask.distributed (extra `dask`)
 
 
 @contextmanager
-def _client(address: str) -> Iterator[Any]:
-    """A client of the cluster. WorkFailed where it does not answer or has no workers."""
+def _cluster(address: str, _: int) -> Iterator[Executor]:
+    """The workers of the cluster, which try a lost task again. WorkFailed where it does not answer or has none."""
     try:
         from distributed import Client
     except ImportError as e:
@@ -203,30 +188,9 @@ def _client(address: str) -> Iterator[Any]:
             client.wait_for_workers(1, timeout=CONNECT_SECONDS)
         except (OSError, TimeoutError):
             raise WorkFailed(f"the dask scheduler at {address!r} has no workers") from None
-        yield client
-
-
-def _on_cluster(
-    address: str,
-    call: Callable[..., Any],
-    tasks: Sequence[tuple[Any, ...]],
-) -> Ended:
-    """As `Workers.ended`, on a cluster, which tries a lost task again. WorkFailed where it does not answer."""
-    with _client(address) as client:
         pool = client.get_executor(pure=False)
-        indices = {
-            pool.submit(
-                _like_here,
-                Path.cwd(),
-                versions(),
-                call,
-                *task,
-            ): index
-            for index, task in enumerate(tasks)
-        }
         try:
-            for future in as_completed(indices):
-                yield indices[future], _named(future)
+            yield pool
         finally:
             pool.shutdown(wait=False)
 

@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pyarrow import ArrowException
+
 from ..core.errors import OnError, Problems, UsageError
 from ..core.estimates import Method, Resampling
 from ..core.files import resolve
@@ -22,7 +24,6 @@ from ..core.results import (
 )
 from ..core.scoring import (
     locate,
-    make_options,
     planned_manifest,
     require_target,
     score_source,
@@ -91,7 +92,7 @@ def evaluate(
     recorded = {"on_error": on_error, "name": name, "query": query}
     with as_files(run, options) as (path, values):
         problems = Problems(on_error)
-        source = locate(suite, path, name, make_options(suite, values), problems)
+        source = locate(suite, path, name, values, problems)
         manifest = planned_manifest(suite, source, resampling, recorded)
         folder: Path | None = None
         writing: AbstractContextManager[Path | None] = nullcontext()
@@ -116,7 +117,11 @@ def evaluate(
 
 def _write(run: Run, folder: Path) -> Run:
     """Write the files of a run; returns it with the manifest that holds their hashes."""
-    run.data.to_parquet(folder / UNITS, index=False)
+    try:
+        run.data.to_parquet(folder / UNITS, index=False)
+    except (ArrowException, OverflowError, UnicodeError) as e:
+        whose = run.suite.metrics_file or f"the suite {run.suite.name!r}"
+        raise UsageError(f"{whose}: a column of the units cannot be stored: {e}") from e
     if run.suite.artifacts is not None:
         run.suite.artifacts(run, folder)
     leads = {"headline": list(run.headline), "leading": run.primary, "n_units": run.n_units}

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -19,9 +21,10 @@ import pandas as pd
 from pandas.api.types import infer_dtype
 
 from ..core.errors import UsageError
+from ..core.estimates import is_null
 from ..core.files import nearest
 from ..core.metric import LARGEST, AnyMetric, Metric, MetricTable, as_ratios, columns_of, linear
-from ..core.records import MIXED, require_column, require_unique
+from ..core.records import require_unique, short
 
 Array = np.ndarray
 Seed = Hashable
@@ -180,23 +183,23 @@ class Condition:
         return None if is_row else cell
 
 
-NUMBERS = ("integer", "floating", "mixed-integer-float", "boolean", "decimal", "empty")
-
-
-def _are_numbers(column: pd.Series) -> bool:
-    try:
-        return infer_dtype(column) in NUMBERS and column.to_numpy(float, na_value=np.nan).ndim == 1
-    except OverflowError:
-        return False
-
-
 def column_of(frame: pd.DataFrame, name: str, unit: str) -> Array:
-    """A column of a units frame as floats; a null is nan. UsageError for what is no number."""
-    values = frame[name].to_numpy()
-    if values.dtype.kind not in "biuf":
-        require_column(frame, name, unit, _are_numbers, "a number")
-        values = frame[name].to_numpy(float, na_value=np.nan)
-    return values.astype(float, copy=False)
+    """A column of a units frame as floats; a null is nan. UsageError, with the row, for what is no number."""
+    values: Any = frame[name].to_numpy()
+    if values.dtype.kind in "biuf":
+        return values.astype(float, copy=False)
+    numbers = np.full(len(values), np.nan)
+    for row, cell in enumerate(values):
+        if is_null(cell):
+            continue
+        is_number = isinstance(cell, Real | Decimal | np.bool_)
+        if not is_number or not -LARGEST < cell < LARGEST:
+            place = f"row {row + 1} ({unit} {frame[unit].iloc[row]})"
+            raise UsageError(
+                f"{place}: {name} is {short(cell)}; expected a number below {LARGEST:g}"
+            )
+        numbers[row] = cell
+    return numbers
 
 
 def _wrong(
@@ -300,7 +303,7 @@ def _require_readable(
         known = [str(column) for column in frame.columns]
         raise UsageError(f"the units frame lacks {missing}; {nearest(missing[0], known)}")
     unit = needed[0]
-    if frame[unit].isna().any() or infer_dtype(frame[unit]) in MIXED:
+    if frame[unit].isna().any() or infer_dtype(frame[unit]).startswith("mixed"):
         raise UsageError(f"the unit column {unit!r}: expected texts or whole numbers, none null")
     names = [name for name in (unit, ITEM, TURN, TRIAL) if name in frame]
     doubled = frame.duplicated(names).to_numpy() & (len(names) > 1)

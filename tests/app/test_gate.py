@@ -96,7 +96,6 @@ def test_verdicts_of_the_suite_decide_without_bounds(
         ("{", "m.json"),
         ("[]", "m.json"),
         ('{"metrics": [{"name": "a", "value": "1"}]}', "metrics.0.value"),
-        ('{"metrics": [{"name": "a", "ci_low": 1}]}', "no interval without a value"),
         ('{"metrics": [], "verdicts": [{"metric": "a"}]}', "verdicts.0.title"),
     ],
 )

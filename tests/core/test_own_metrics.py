@@ -121,10 +121,17 @@ def test_a_rerun_asks_for_the_file_and_runs_none_that_a_manifest_names(scored: P
             METRICS.replace("len)})", "len)}).head(3)"),
             "own.py: columns(units) must return a DataFrame with the index of the units",
         ),
-        (METRICS.replace('"letters": texts', '"n": 1'), "own.py: two columns are named 'n'"),
+        (
+            METRICS.replace('"letters": texts', '"n": 1'),
+            "with the index of the units, and columns of other names",
+        ),
         (
             METRICS.replace('"letters": texts', '"letters": [1, "a"] * 30'),
-            "own.py: row 2 (text_id review-002): letters is 'a'; expected texts or numbers of one kind",
+            "do not fit the units: row 2 (text_id review-002): letters is 'a'; expected a number",
+        ),
+        (
+            METRICS.replace('"letters": texts', '"mixed": [1, "a"] * 30, "letters": texts'),
+            "own.py: a column of the units cannot be stored: ",
         ),
     ],
 )

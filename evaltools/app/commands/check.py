@@ -13,7 +13,7 @@ from click.exceptions import Exit
 from ...core.commands import LazyGroup, added, files_argument, suite_file_option
 from ...core.errors import BAD_INPUT, InputError, Problems, echo
 from ...core.plugins import get_suite
-from ...core.scoring import locate, make_options, run_names, score_units
+from ...core.scoring import locate, run_names, score_units
 from ...core.workers import Workers
 from ..options import suite_options
 
@@ -27,13 +27,12 @@ def check_suite(name: str) -> click.Command:
         problems: Problems,
         **values: Any,
     ) -> None:
-        options = make_options(suite, values)
         for name in run_names(suite, path, problems):
             source = locate(
                 suite,
                 path,
                 name,
-                options,
+                values,
                 problems,
             )
             score_units(suite, source, problems, Workers())

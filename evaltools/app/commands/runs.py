@@ -231,7 +231,7 @@ def _command(
     @click.command(suite.name, params=[*options, *more], help=f"{verb} runs of {suite.title}.")
     @click.argument(
         "runs",
-        metavar=f"{suite.input}...",
+        metavar="INPUT...",
         nargs=-1,
         required=True,
         type=RUN,

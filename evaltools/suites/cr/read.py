@@ -228,14 +228,7 @@ def locate(
 def read_gold(file: File) -> dict[str, list[TupleRow]]:
     """Gold tuples by sample id. A line without an id or with a doubled one is an error."""
     rows = read_jsonl(file, Gold)
-    what = "gold line for this sample"
-    first = unique_records(
-        rows,
-        Gold.name,
-        file,
-        what,
-        "duplicate-gold",
-    )
+    first = unique_records(rows, Gold.name, file, "gold line for this sample")
     return {row.name(): gold_rows(row) for _, row in first}
 
 

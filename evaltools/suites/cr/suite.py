@@ -66,7 +66,6 @@ SUITE = Suite(
     name="cr",
     title="Conflict Review",
     unit="text_id",
-    input="RUN",
     options=CrOptions,
     locate=locate,
     recognised=tuple(FILES[role] for role in MAIN),

@@ -23,7 +23,6 @@ SUITE = Suite(
     title="MemFin: financial dialogues",
     unit="dialog_id",
     options=MemfinOptions,
-    input="TRACE",
     locate=locate,
     recognised=(PATTERN,),
     score=score,

@@ -109,7 +109,6 @@ SUITE = Suite(
     name="summary",
     title="Insurance summaries",
     unit="case_id",
-    input="CASES",
     options=SummaryOptions,
     locate=locate,
     score=score,

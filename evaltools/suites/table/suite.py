@@ -150,7 +150,6 @@ SUITE = Suite(
     name="table",
     title="Scores",
     unit="id",
-    input="FILE",
     options=TableOptions,
     locate=locate,
     runs=lambda path, problems: survey(path, problems).runs,  # in order of appearance

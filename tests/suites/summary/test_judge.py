@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from evaltools.core.errors import UsageError
-from evaltools.core.scoring import make_options
+from evaltools.core.records import settings_of
 from evaltools.llm.client import Answer
 from evaltools.llm.messages import Call, parse, strict_schema
 from evaltools.suites.summary import judge
@@ -84,7 +84,9 @@ def test_every_metric_has_a_versioned_prompt_and_the_hash_follows_the_text(
 
     def policy() -> dict[str, Any]:
         prompts.cache_clear()
-        return make_options(SUITE, {"judge": "hybrid", "judge_model": "m"}).policy()
+        return settings_of(
+            SUITE.options, "options", {"judge": "hybrid", "judge_model": "m"}
+        ).policy()
 
     before = policy()
     monkeypatch.setattr(judge, "asset_dir", lambda name: tmp_path)
@@ -117,5 +119,5 @@ def test_the_example_reply_in_each_prompt_passes_the_check(metric: str) -> None:
 def test_options_that_make_no_sense_show_no_secret(changes: dict[str, object]) -> None:
     options = {f"judge_{name}": value for name, value in {"model": "m", **changes}.items()}
     with pytest.raises(UsageError) as e:
-        make_options(SUITE, {"judge": "hybrid", **options})
+        settings_of(SUITE.options, "options", {"judge": "hybrid", **options})
     assert "hunter2" not in str(e.value)

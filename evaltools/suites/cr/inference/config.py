@@ -14,6 +14,7 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    ValidationError,
     ValidationInfo,
     model_validator,
 )
@@ -21,7 +22,7 @@ from pydantic_core import PydanticCustomError
 
 from ....core.errors import InputError, Problems
 from ....core.files import asset_dir, bytes_hash, resolve
-from ....core.records import File, fitted
+from ....core.records import File, misfit
 from ....core.tables import read_table
 from ....formats.convert import SENTIMENT
 from ....formats.source import Place, Source, where
@@ -176,15 +177,11 @@ def read_config(path: Path) -> Config:
     except (ValueError, RecursionError) as error:
         # RecursionError: lists in lists in lists; ValueError: also a number of thousands of digits
         raise file.fatal("bad-toml", f"expected TOML: {error}") from None
-    config = fitted(
-        Config,
-        content,
-        file.error,
-        context=path.parent,
-    )
-    if config is None:
-        raise InputError(file.problems)
-    return config
+    try:
+        return Config.model_validate(content, context=path.parent)
+    except ValidationError as error:
+        misfit(error, file.error)
+        raise InputError(file.problems) from None
 
 
 class Text(Row):
