@@ -128,16 +128,12 @@ def beside(target: Path) -> dict[str, Any]:
 
 
 @contextmanager
-def atomic(
-    path: Path,
-    mode: str = "w",
-) -> Iterator[IO[Any]]:
+def atomic(path: Path) -> Iterator[IO[bytes]]:
     """A file to write that appears under `path` whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    encoding, newline = (None, None) if "b" in mode else ("utf-8", "")
     with tempfile.TemporaryDirectory(**beside(path)) as part:
         new = Path(part) / path.name
-        with new.open(mode, encoding=encoding, newline=newline) as f:
+        with new.open("wb") as f:
             yield f
             f.flush()
             os.fsync(f.fileno())
@@ -149,7 +145,7 @@ def write_text(
     text: str,
 ) -> None:
     with atomic(path) as f:
-        f.write(text)
+        f.write(text.encode())
 
 
 def plain_number(text: Any, kind: Callable[[Any], Any] = float) -> Any:
@@ -215,7 +211,7 @@ def write_jsonl(
     n = 0
     with atomic(path) as f:
         for row in rows:
-            f.write(dumps(row) + "\n")
+            f.write(f"{dumps(row)}\n".encode())
             n += 1
     return n
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoints, entry_points
+from importlib.metadata import entry_points
 from pathlib import Path
 from runpy import run_path
 from traceback import extract_tb
@@ -34,12 +34,8 @@ FROM_FILES: dict[str, Suite] = {}
 
 def suite_names() -> list[str]:
     """The names of all suites, built-in ones first."""
-    return list(dict.fromkeys([*BUILT_IN, *FROM_FILES, *sorted(installed().names)]))
-
-
-def installed() -> EntryPoints:
-    """The suites that installed packages name, none of them loaded."""
-    return entry_points(group=ENTRY_POINTS)
+    installed = sorted(entry_points(group=ENTRY_POINTS).names)
+    return list(dict.fromkeys([*BUILT_IN, *FROM_FILES, *installed]))
 
 
 def get_suite(name: Any) -> Suite:
@@ -59,7 +55,7 @@ def get_suite(name: Any) -> Suite:
         return FROM_FILES[name]
     if name.endswith(".py"):
         return load_suite_file(resolve(name))
-    entry = next(iter(installed().select(name=name)), None)
+    entry = next(iter(entry_points(group=ENTRY_POINTS, name=name)), None)
     if entry is None:
         raise UsageError(
             f"no suite {name!r}; there are {', '.join(suite_names())}, and those of a "

@@ -130,16 +130,12 @@ def _pool(n_processes: int) -> Iterator[ProcessPoolExecutor]:
     try:
         yield pool
     except BaseException:
-        children = set(active_children()) - others
-        for child in children:
+        for child in set(active_children()) - others:
             child.terminate()
-        # without waiting, the thread of the pool would still be at work when this process ends
-        pool.shutdown(cancel_futures=True)
-        for child in children:
-            child.join()
         raise
     finally:
-        pool.shutdown()
+        # without waiting, the thread of the pool would still be at work when this process ends
+        pool.shutdown(cancel_futures=True)
 
 
 def _begin() -> None:

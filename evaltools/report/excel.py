@@ -62,7 +62,7 @@ def write_workbook(
         "strings_to_formulas": False,
         "strings_to_urls": False,
     }
-    with atomic(path, "wb") as f:
+    with atomic(path) as f:
         book = xlsxwriter.Workbook(f, options)
         book.set_properties({"created": datetime(2000, 1, 1, tzinfo=UTC)})
         for sheet in sheets:

@@ -176,7 +176,7 @@ def _write(
         for name in earlier.keys() - contents.keys():
             (folder / name).unlink(missing_ok=True)
         for name, content in contents.items():
-            with atomic(folder / name, "wb") as f:
+            with atomic(folder / name) as f:
                 f.write(content)
         files = {name: bytes_hash(content) for name, content in contents.items()}
         write_json(folder / RECORD, {**made_from, "files": files})

@@ -25,7 +25,7 @@ def test_a_failed_write_leaves_the_old_file_and_no_scrap(tmp_path: Path) -> None
     path = tmp_path / "f.txt"
     path.write_text("old")
     with pytest.raises(RuntimeError), atomic(path) as f:
-        f.write("half")
+        f.write(b"half")
         raise RuntimeError
     assert path.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["f.txt"]
