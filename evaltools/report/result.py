@@ -11,7 +11,7 @@ from pandas.api.types import is_bool_dtype
 
 from ..core.check import Check, check_lines
 from ..core.errors import UsageError
-from ..core.estimates import Resampling, plain_value
+from ..core.estimates import Resampling
 from ..core.files import first_names, nearest
 from ..core.metric import AnyMetric
 from ..stats.compare import directions
@@ -199,7 +199,7 @@ class Result:
         """
         rows = self._rows()
         values = rows["delta" if "delta" in rows else "value"]
-        return {str(name): plain_value(value) for name, value in values.items()}
+        return values.astype(object).where(values.notna(), None).to_dict()
 
     @property
     def signature(self) -> str:

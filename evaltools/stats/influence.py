@@ -195,9 +195,7 @@ def column_of(frame: pd.DataFrame, name: str, unit: str) -> Array:
         is_number = isinstance(cell, Real | Decimal | np.bool_)
         if not is_number or not -LARGEST < cell < LARGEST:
             place = f"row {row + 1} ({unit} {frame[unit].iloc[row]})"
-            raise UsageError(
-                f"{place}: {name} is {short(cell)}; expected a number below {LARGEST:g}"
-            )
+            raise UsageError(f"{place}: {name} is {short(cell)}; expected a number")
         numbers[row] = cell
     return numbers
 
