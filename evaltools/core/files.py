@@ -191,9 +191,9 @@ def write_csv(
     write_text(path, start + text)
 
 
-def dumps(value: Any, **how: Any) -> str:
+def dumps(value: Any, indent: int | None = None) -> str:
     """JSON with the text as it is, keys in their order, and no NaN: a number that is none is an error."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, **how)
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
 
 
 def write_json(
@@ -217,9 +217,7 @@ def write_jsonl(
 
 
 def sha256(path: Path) -> str:
-    """The sha256 of a file's content, as hex digits; FileNotFoundError where there is no such file."""
-    if not path.is_file():  # a pipe would be waited for
-        raise FileNotFoundError(f"{path}: no such file")
+    """The sha256 of a file's content, as hex digits."""
     with path.open("rb") as f:
         return hashlib.file_digest(f, "sha256").hexdigest()
 

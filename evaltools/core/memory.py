@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ import pandas as pd
 
 from .errors import IN_MEMORY, UsageError
 from .estimates import is_null
-from .files import dumps, write_text
+from .files import write_text
 from .records import require_unique
 
 
@@ -83,11 +84,10 @@ def write_records(
     path = folder / f"{name}.jsonl"
     try:
         cells = ({str(key): _cell(value) for key, value in record.items()} for record in data)
-        write_text(path, "".join(dumps(record, default=_as_json) + "\n" for record in cells))
-    except OSError:
-        raise
+        lines = [json.dumps(record, allow_nan=False, default=_as_json) for record in cells]
     except Exception as e:  # a class of the user's may raise anything
         raise UsageError(f"the data cannot be written as JSON: {e}") from e
+    write_text(path, "".join(f"{line}\n" for line in lines))
     return path
 
 

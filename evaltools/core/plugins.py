@@ -103,9 +103,7 @@ def own_code(path: Path, what: str = "") -> Iterator[None]:
     """UsageError with file and line for whatever code of a file of the user's raises, sys.exit too."""
     try:
         yield
-    except KeyboardInterrupt:
-        raise
-    except BaseException as e:
+    except (Exception, SystemExit) as e:
         lines = [f.lineno for f in extract_tb(e.__traceback__) if f.filename == str(path)]
         line = e.lineno if isinstance(e, SyntaxError) else ["?", *lines][-1]
         raise UsageError(f"{path}:{line}: {what}{reason(e)}") from e
@@ -146,8 +144,6 @@ def suite_of_path(path: Path) -> str:
     >>> suite_of_path(example("cr/no_memory__seed1_proposed"))
     'cr'
     """
-    if not path.exists():
-        raise UsageError(f"{path}: no such run")
     for name in BUILT_IN:
         for pattern in get_suite(name).recognised:
             if path.match(pattern) or (path.is_dir() and next(path.glob(pattern), None)):

@@ -81,10 +81,8 @@ def spoilt_files(folder: Path, manifest: Manifest) -> list[str]:
     return changed_files(folder, dict.fromkeys(needed, "") | manifest.files)
 
 
-def read_result(
-    folder: Path, options: Any = None, suite: str | Suite | None = None
-) -> dict[str, Any]:
-    """The fields of the `report.run.Run` whose result stands in a folder; `options`: instead of the recorded ones.
+def read_result(folder: Path, suite: str | Suite | None) -> dict[str, Any]:
+    """The fields of the `report.run.Run` whose result stands in a folder.
 
     UsageError where none does, or its numbers are those of other code or rules; InputError where it is not as it was
     written.
@@ -102,7 +100,7 @@ def read_result(
         suite = suite_of_manifest(manifest, suite)
         stored = manifest.options
         known = {name: stored[name] for name in suite.options.model_fields if name in stored}
-        options = options or suite.options(**known)
+        options = suite.options(**known)
         content = MetricsFile.model_validate_json((folder / METRICS).read_bytes())
         frame = pd.DataFrame([row.model_dump() for row in content.metrics])
         units = pd.read_parquet(folder / UNITS)

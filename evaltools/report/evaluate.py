@@ -102,7 +102,7 @@ def evaluate(
             folder = out / "results" / source.name
             carried = require_target(folder, suite, source, fresh)
             if not fresh and is_current(folder, suite, source, manifest):
-                return Run(**read_result(folder, source.options), folder=folder)
+                return load(folder, suite=suite)
             writing = whole_folder(folder, carried)
         with writing as aside:
             units, manifest = score_source(
@@ -158,5 +158,5 @@ def load(
     'with_memory__seed1_proposed'
     """
     folder = resolve(folder)
-    run = Run(**read_result(folder, suite=suite), folder=folder)
+    run = Run(**read_result(folder, suite), folder=folder)
     return run.where(query) if query else run
