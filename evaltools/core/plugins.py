@@ -95,7 +95,7 @@ def load_file(path: Path) -> Mapping[str, Any]:
 @cache
 def _run_file(path: Path, content: str) -> Mapping[str, Any]:
     with own_code(path):
-        return run_path(str(path))
+        return run_path(str(path.absolute()))
 
 
 @contextmanager
@@ -104,7 +104,9 @@ def own_code(path: Path, what: str = "") -> Iterator[None]:
     try:
         yield
     except (Exception, SystemExit) as e:
-        lines = [f.lineno for f in extract_tb(e.__traceback__) if f.filename == str(path)]
+        lines = [
+            f.lineno for f in extract_tb(e.__traceback__) if f.filename == str(path.absolute())
+        ]
         line = e.lineno if isinstance(e, SyntaxError) else ["?", *lines][-1]
         raise UsageError(f"{path}:{line}: {what}{reason(e)}") from e
 
