@@ -93,7 +93,7 @@ class InputError(Exception):
     def __init__(self, found: Problems):
         super().__init__(found)
         self.found = found
-        self.problems = (*found.errors, *found.more("error"))
+        self.problems = tuple(found.shown(quiet=True))
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.problems))
@@ -228,19 +228,19 @@ class Problems:
         if self.on_error == "fail" and self.count("error"):
             raise InputError(self)
 
-    def more(self, *severities: Severity) -> list[Problem]:
-        """A line for each kind of problem of which more were found than are kept."""
-        return [
+    def shown(self, quiet: bool = False) -> list[Problem]:
+        """Those that are kept, and a line for each kind of which there are more; `quiet`: errors only."""
+        more = [
             Problem(severity, code, f"{count - KEPT_PER_CODE:,} more")
             for (severity, code), count in sorted(self.counts.items())
-            if severity in severities and count > KEPT_PER_CODE
+            if count > KEPT_PER_CODE
         ]
+        return [p for p in [*self.kept, *more] if p.severity == "error" or not quiet]
 
     def tell(self, quiet: bool = False) -> None:
         """Say on standard error what was found; `quiet`: errors only."""
-        for problem in [*self.kept, *self.more("error", "warning")]:
-            if problem.severity == "error" or not quiet:
-                echo(str(problem), err=True)
+        for problem in self.shown(quiet):
+            echo(str(problem), err=True)
 
 
 def printable(text: str) -> str:

@@ -17,7 +17,7 @@ import pandas as pd
 from .. import BUILT_IN, __version__
 from .errors import Problems, UsageError, shown_path
 from .estimates import Resampling
-from .files import content_hash, nearest, resolve, safe_name, sha256, state
+from .files import bytes_hash, content_hash, nearest, resolve, safe_name, sha256, state
 from .language import language
 from .manifest import (
     SCHEMA_VERSION,
@@ -84,7 +84,8 @@ def planned_manifest(
         options["metrics"] = str(suite.metrics_file)
         policy["metrics"] = sha256(suite.metrics_file)[:12]
     if suite.name not in BUILT_IN:
-        policy["code"] = suite.own_hash(opts)
+        code = sha256(suite.file) if suite.file else ""
+        policy["code"] = bytes_hash(f"{code} {suite.table(opts)}".encode())[:12]
     identity = policy_hash({"suite": suite.name, **policy})
     return Manifest(
         schema_version=SCHEMA_VERSION,

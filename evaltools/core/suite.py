@@ -20,7 +20,6 @@ from pydantic import BaseModel, ConfigDict
 from .. import BUILT_IN
 from .check import Check
 from .errors import Problems, UsageError, reason
-from .files import bytes_hash, sha256
 from .json_files import read_jsonl
 from .metric import AnyMetric, MetricTable
 from .records import File, short, unique_records
@@ -188,11 +187,6 @@ class Suite:
     def table(self, options: Any) -> MetricTable:
         """The metric table, with the metrics of a file."""
         return (*self.metrics(options), *self.further)
-
-    def own_hash(self, options: Any) -> str:
-        """Twelve hex digits that identify the metrics and the code of a suite that is not built in."""
-        code = sha256(self.file) if self.file else ""
-        return bytes_hash(f"{code} {self.table(options)}".encode())[:12]
 
     def headline_names(
         self,

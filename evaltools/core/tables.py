@@ -23,7 +23,6 @@ from pydantic import (
     model_validator,
 )
 
-from .errors import InputError
 from .files import CONTROL, ending, first_names
 from .json_files import read_jsonl
 from .metric import LARGEST
@@ -237,44 +236,32 @@ def csv_rows(file: File, sep: str = ",") -> Iterator[tuple[int, list[str]]]:
     damaged header.
     """
     csv.field_size_limit(1 << 30)  # a long text is no error
+    line = n_cells = 0
     with file.path.open("rb") as lines:
         if lines.read(len(BOM)) != BOM:
             lines.seek(0)
-        rows = _whole_rows(lines, file.error, sep)
-        line, header = next(rows, (0, []))
-        if not header and file.problems.errors:
-            raise InputError(file.problems)
-        yield line, header
-        for line, cells in rows:
-            if len(cells) == len(header):
-                yield line, cells
-            elif cells:
-                message = f"expected {len(header)} cells, as the header has, got {len(cells)}"
-                file.error("bad-row", message, line=line)
-
-
-def _whole_rows(
-    file: IO[bytes],
-    report: Callable[..., None],
-    sep: str,
-) -> Iterator[tuple[int, list[str]]]:
-    """(line on which it ends, cells) of every row; a damaged one is reported, and has no cells."""
-    line = 0
-    while True:
-        lines_before, row_start = line, file.tell()
-        reader = csv.reader(_texts(file), strict=True, delimiter=sep)
-        try:
-            for cells in reader:
-                line, row_start = lines_before + reader.line_num, file.tell()
-                yield line, cells
-            return
-        except csv.Error as e:
-            # an open quote takes in all that follows: given up is the line on which its row begins
-            file.seek(row_start)
-            file.readline()
-            line += 1
-            report("bad-csv", f"not CSV: {e}", line=line)
-            yield line, []
+        while True:
+            lines_before, row_start = line, lines.tell()
+            reader = csv.reader(_texts(lines), strict=True, delimiter=sep)
+            try:
+                for cells in reader:
+                    line, row_start = lines_before + reader.line_num, lines.tell()
+                    n_cells = n_cells or len(cells)
+                    if cells and len(cells) != n_cells:
+                        message = f"expected {n_cells} cells, as the header has, got {len(cells)}"
+                        file.error("bad-row", message, line=line)
+                    elif cells:
+                        yield line, cells
+                return
+            except csv.Error as e:
+                # an open quote takes in all that follows: given up is the line on which its row begins
+                lines.seek(row_start)
+                lines.readline()
+                line += 1
+                message = f"not CSV: {e}"
+                if not n_cells:
+                    raise file.fatal("bad-csv", message, line=line) from None
+                file.error("bad-csv", message, line=line)
 
 
 def _texts(file: IO[bytes]) -> Iterator[str]:
