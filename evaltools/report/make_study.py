@@ -76,11 +76,8 @@ def study(
     >>> study.baseline, study.candidates
     ('memory_agent', ['plain_llm'])
     """
-    inputs = as_inputs(runs)
     out = None if out is None else resolve(out)
-    if name is not None and len(inputs) == 1:
-        settings["name"] = name
-    conditions = group(read_runs(inputs, suite, out=out, **settings))
+    conditions = group(read_runs(runs, suite, out=out, **settings))
     result = make_study(
         conditions,
         name,
@@ -217,19 +214,18 @@ def as_inputs(runs: Any) -> list[Any]:
 
 
 def read_runs(
-    inputs: Iterable[Any],
+    runs: Any,
     suite: str | Suite | None,
-    name: str | None = None,
     query: str | None = None,
     out: Path | None = None,
     **settings: Any,
 ) -> Iterator[Run]:
     """The runs of all inputs: a run as it is, a results folder read, all else scored by `evaluate`.
 
-    An input may hold several runs, where `name` picks none of them. Without `suite` it is the one that an input looks
-    like; UsageError where that is none or several.
+    An input may hold several runs. Without `suite` it is the one that an input looks like; UsageError where that is none
+    or several.
     """
-    for entry in inputs:
+    for entry in as_inputs(runs):
         if isinstance(entry, Run):
             run = entry.where(query) if query else entry
             if out is not None and run.folder is None and not run.query:
@@ -243,9 +239,8 @@ def read_runs(
             of = get_suite(suite or suite_of_run(entry))
             # data in memory are written once for all their runs
             with as_files(entry, {}) as (file, _):
-                names = run_names(of, file, Problems())
-                for each in names if len(names) > 1 and name not in names else [name]:
-                    yield evaluate(of, file, name=each, query=query, out=out, **settings)
+                for name in run_names(of, file, Problems()):
+                    yield evaluate(of, file, name=name, query=query, out=out, **settings)
 
 
 def suite_of_run(path: str | Path) -> Suite:
@@ -291,7 +286,7 @@ def _one_condition(
     settings: Mapping[str, Any],
 ) -> tuple[str, dict[str, Run]]:
     """(name of the condition, seed -> run) of one side of a comparison."""
-    conditions = group(read_runs(as_inputs(side), suite, **settings))
+    conditions = group(read_runs(side, suite, **settings))
     if len(conditions) > 1:
         raise UsageError(f"one side holds several conditions: {first_names(conditions)}")
     return next(iter(conditions.items()))

@@ -14,7 +14,6 @@ from ..core.language import speaking
 from ..stats.influence import TRIAL
 from . import study_sentences
 from . import text as plain
-from .page import ANSWERED
 from .tables import by_condition, p_head, shown_texts, text_table
 from .text import Strong, latex_table, markdown_table
 from .trust import BOOTSTRAPS, count_methods
@@ -152,9 +151,9 @@ def latex(shown: Result) -> str:
         )
     paragraphs = paragraph(shown).split("\n\n") if shown.results != [shown] else []
     words = "\n\n".join(map(plain.latex, paragraphs))
-    needs = "\\usepackage{booktabs}"
-    if ANSWERED.search(lines + words):
-        needs += " and XeLaTeX or LuaLaTeX with a CJK font"
+    needs = (
+        "\\usepackage{booktabs}, and XeLaTeX or LuaLaTeX with a CJK font for names in Hangul or Han"
+    )
     return f"% needs {needs}\n{lines}\n{words}\n"
 
 

@@ -118,16 +118,12 @@ class Run(Result):
         if not metrics or not all(isinstance(metric, AnyMetric) for metric in metrics):
             raise UsageError("name a metric: run.estimate(et.Metric(...))")
         names = [metric.name for metric in metrics]
-        try:
-            table = subset((*self.metrics, *metrics), names)
-            frame = estimate(
-                self.units,
-                table,
-                unit=self.suite.unit,
-                resampling=self.resampling,
-            )
-        except UsageError as e:
-            raise UsageError(f"the metrics do not fit the units: {e}") from e
+        frame = estimate(
+            self.units,
+            subset((*self.metrics, *metrics), names),
+            unit=self.suite.unit,
+            resampling=self.resampling,
+        )
         return frame.iloc[0].rename(names[0]) if len(names) == 1 else frame.head(len(names))
 
     # --- units

@@ -75,14 +75,10 @@ class Study(Result):
         return [min(of, key=lambda m: getattr(m, "proportion", False)) for of in same]
 
     def candidate(self, name: str | None = None) -> str:
-        """The candidate of that name, by default the one that the finding names first.
-
-        UsageError for another name, and where there is none.
-        """
-        if not self.candidates:
-            raise UsageError("one condition only: nothing to compare")
-        if name is not None and name not in self.candidates:
-            raise UsageError(f"no candidate {name!r}; there is {first_names(self.candidates)}")
+        """The candidate of that name, by default the one that the finding names first; UsageError where there is none."""
+        if not self.candidates or name not in (None, *self.candidates):
+            known = first_names(self.candidates)
+            raise UsageError(f"candidate: expected one of [{known}], got {name!r}")
         return name or study_sentences.by_finding(self)[0]
 
     def labelled(self, *names: str) -> list[Condition]:

@@ -237,7 +237,7 @@ def test_what_no_run_has_is_named(run: et.Run) -> None:
     none = et.Metric(name="none", numerator="nosuch", denominator="n", better="none")
     mean = et.Mean(name="mean", of=("nosuch",), better="none")
     for metrics in ((none,), (mean,), (), (F1,)):
-        with pytest.raises(et.UsageError, match=r"the metrics do not fit the units|name a metric"):
+        with pytest.raises(et.UsageError, match=r"(lacks .|no metric )'nosuch'|name a metric"):
             run.estimate(*metrics)
     with pytest.raises(et.UsageError, match="nosuch"):
         et.estimate(run.units, run.metrics, unit="nosuch")
