@@ -222,7 +222,7 @@ def first_screen(shown: Any) -> HtmlTable:
         trust_line(shown),
         macros().look(links) if links else Markup(),
         words(" ".join(study_sentences.settling(shown))),
-        metric_table(shown, *shown.usual),
+        shown.table(),
         words(study_sentences.how(shown)),
     ]
     return stack(pieces)
