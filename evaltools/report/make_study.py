@@ -305,8 +305,8 @@ def _is_values(side: Any) -> bool:
 def _as_tables(
     baseline: Any,
     candidate: Any,
-) -> Iterator[pd.DataFrame]:
-    """The two sides as long tables of the metric "value". Series pair by their index, all else by position.
+) -> Iterator[list[dict[str, Any]]]:
+    """The two sides as rows of a long table of the metric "value". Series pair by their index, all else by position.
 
     UsageError for lists of different lengths.
     """
@@ -317,9 +317,8 @@ def _as_tables(
             f"{len(candidate)} numbers"
         )
     for side in (baseline, candidate):
-        values = pd.Series(side if by_index else list(side))
-        columns = {"id": map(str, values.index), "metric": "value", "value": values.tolist()}
-        yield pd.DataFrame(columns)
+        pairs = side.items() if by_index else enumerate(side)
+        yield [{"id": str(key), "metric": "value", "value": value} for key, value in pairs]
 
 
 # --- the files of results/<condition>_aggregated/
