@@ -233,7 +233,7 @@ class Result:
         """What came out, as plain text."""
         lines = [f"{self.name}: {self.suite.title}, {size(self)}", *outcomes(self)]
         lines += check_lines(spoken_checks(self))
-        if not self.candidates:
+        if self.headline and not self.candidates:
             lines.append(text_table(self.estimates_of(*self.headline)).to_string(index=False))
         return "\n".join([*lines, self.signature])
 
