@@ -123,18 +123,19 @@ def methods(study: Result) -> str:
 
 
 @speaking("en")
-def paragraph(study: Result) -> str:
-    """Methods and results in words, ready to be adapted; paragraphs are split at empty lines."""
+def paragraphs(study: Result) -> list[str]:
+    """Methods and results in words, ready to be adapted."""
     doubts = [check.message.rstrip(".") for check in study.doubts()]
-    parts = [methods(study), " ".join(study_sentences.outcomes(study))]
+    outcomes = [f"{text.rstrip('.')}." for text in study_sentences.outcomes(study)]
+    parts = [methods(study), " ".join(outcomes)]
     if doubts:
         parts.append(f"To bear in mind: {'; '.join(doubts)}.")
-    return "\n\n".join(filter(None, parts))
+    return parts
 
 
 @speaking("en")
 def latex(shown: Result) -> str:
-    """The table with its note, and of a study the paragraph, to be read with `\\input`."""
+    """The table with its note, and the paragraphs, to be read with `\\input`."""
     caption, label = f"{shown.suite.title}: {shown.name}", f"tab:{shown.name}"
     lines = latex_table(
         table(shown),
@@ -149,8 +150,7 @@ def latex(shown: Result) -> str:
             caption=f"{caption}, counts",
             label=f"{label}-counts",
         )
-    paragraphs = paragraph(shown).split("\n\n") if shown.results != [shown] else []
-    words = "\n\n".join(map(plain.latex, paragraphs))
+    words = "\n\n".join(map(plain.latex, paragraphs(shown)))
     needs = (
         "\\usepackage{booktabs}, and XeLaTeX or LuaLaTeX with a CJK font for names in Hangul or Han"
     )
@@ -160,7 +160,7 @@ def latex(shown: Result) -> str:
 @speaking("en")
 def markdown(study: Result) -> str:
     """The same in Markdown."""
-    words = "\n\n".join(map(plain.markdown, paragraph(study).split("\n\n")))
+    words = "\n\n".join(map(plain.markdown, paragraphs(study)))
     caption = plain.markdown(f"{study.suite.title}: {study.name}")
     lines = f"{caption}\n\n{markdown_table(table(study))}\n{plain.markdown(note(study))}\n"
     counted = counts(study)

@@ -223,7 +223,7 @@ class Result:
         return provenance(self)
 
     def to_latex(self) -> str:
-        """The headline as a LaTeX table with intervals, differences (bold for better), and a note."""
+        """The headline as a LaTeX table with intervals, differences (bold for better), a note, and methods in words."""
         return paper.latex(self)
 
     def _repr_html_(self) -> str:

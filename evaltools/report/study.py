@@ -271,5 +271,5 @@ class Study(Result):
         return stack([browsers[0], *folded], browsers[0].frame)
 
     def paragraph(self) -> str:
-        """Methods and results in words, for a paper."""
-        return paper.paragraph(self)
+        """Methods and results in words, for a paper; paragraphs are split at empty lines."""
+        return "\n\n".join(paper.paragraphs(self))

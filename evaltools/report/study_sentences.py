@@ -40,6 +40,7 @@ SHORTFALLS = {
 
 # what a verdict is called beside the numbers of its row, where it is more than the verdict
 BESIDE = {
+    "equivalent": "equivalent ({margin})",
     "too few": "too few: {differ} of {n} differ",
     "too few pairs": "too few pairs: {n}",
 }
@@ -86,8 +87,6 @@ def verdict_text(row: Row) -> str:
     verdict, text = row["verdict"], _said(row, BESIDE)
     if row["short"]:
         return f"{text}: {say(SHORTFALLS[row['short']])}"
-    if verdict == "equivalent":
-        text += f" (±{row['margin']:g})"
     if verdict in CONFIRMED and not row["family"]:
         text += " " + say("(exploratory)")
     return text
