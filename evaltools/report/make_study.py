@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from numbers import Real
@@ -134,16 +133,18 @@ def compare(
         raise UsageError("better: of two lists; of runs of the suite table lower=[NAME]")
     elif bounds is not None:
         settings["bounds"] = bounds
-    (name_a, runs_a), (name_b, runs_b) = (
-        _one_condition(side, suite, settings) for side in (baseline, candidate)
-    )
+    sides = [group(read_runs(side, suite, **settings)) for side in (baseline, candidate)]
+    for conditions in sides:
+        if len(conditions) > 1:
+            raise UsageError(f"one side holds several conditions: {first_names(conditions)}")
+    [(name_a, runs_a)], [(name_b, runs_b)] = (conditions.items() for conditions in sides)
     if name_a == name_b:
         name_a, name_b = f"{name_a} (A)", f"{name_b} (B)"
     if len(runs_a) == len(runs_b) == 1:
         # one run each: they pair by sample, whatever their seeds are called
         runs_a, runs_b = ({"": run} for runs in (runs_a, runs_b) for run in runs.values())
-    sides = {name_a: runs_a, name_b: runs_b}
-    return make_study(sides, "comparison", primary=primary, margin=margin)
+    conditions = {name_a: runs_a, name_b: runs_b}
+    return make_study(conditions, "comparison", primary=primary, margin=margin)
 
 
 def make_study(
@@ -154,6 +155,8 @@ def make_study(
     margin: Mapping[str, float] | None = None,
 ) -> Study:
     """Aggregate every condition and compare the others with `baseline` (default: the first by name).
+
+    A study without a name is called by its conditions; of long ones by the beginning and a hash.
 
     UsageError for a baseline that is none of the conditions, for runs scored under different policies, and for a
     primary metric or margin that cannot be tested.
@@ -166,30 +169,26 @@ def make_study(
     named = named or [c for c in conditions if c.startswith(beginning)]
     if baseline is not None and len(named) != 1:
         raise UsageError(f"no condition {baseline!r} among {first_names(conditions)}")
+    first, *more = [c for c in conditions if c != named[0]] or [""]
+    if name is None:
+        is_seeded = any(map(any, conditions.values()))
+        name = f"{named[0]}_aggregated" if is_seeded else named[0]
+        if first:
+            name = f"{named[0]}_vs_{first}" + (f"_and_{len(more)}_more" if more else "")
+        if len(name.encode()) > LONGEST_NAME:
+            name = f"{name[:40]}_{bytes_hash(name.encode())[:8]}"
     result = Study(
-        "",
+        safe_name(name),
         conditions,
         named[0],
         primary,
         margin or {},
     )
     require_comparable(result.results)
-    result = replace(result, name=safe_name(default_name(result) if name is None else name))
     if primary is not None:
         result.directed(primary)
     _ = result.frame  # what cannot be compared is said here
     return result
-
-
-def default_name(study: Study) -> str:
-    """The name of a study that was given none; of long names of conditions the beginning and a hash."""
-    first, *more = study.candidates or [""]
-    name = f"{study.baseline}_aggregated" if study.seeds else study.baseline
-    if first:
-        name = f"{study.baseline}_vs_{first}" + (f"_and_{len(more)}_more" if more else "")
-    if len(name.encode()) > LONGEST_NAME:
-        name = f"{name[:40]}_{bytes_hash(name.encode())[:8]}"
-    return name
 
 
 # --- the runs that an input stands for
@@ -278,18 +277,6 @@ def group(runs: Iterable[Run]) -> Conditions:
             )
         of_seed[seed] = run
     return conditions
-
-
-def _one_condition(
-    side: Any,
-    suite: str | Suite | None,
-    settings: Mapping[str, Any],
-) -> tuple[str, dict[str, Run]]:
-    """(name of the condition, seed -> run) of one side of a comparison."""
-    conditions = group(read_runs(side, suite, **settings))
-    if len(conditions) > 1:
-        raise UsageError(f"one side holds several conditions: {first_names(conditions)}")
-    return next(iter(conditions.items()))
 
 
 # --- two lists of numbers

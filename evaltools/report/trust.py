@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,22 +48,20 @@ def run_checks(run: Run) -> list[Check]:
     checks += constant_metrics(run.estimates, headline)
     checks += class_sizes(run.estimates, run.metrics)
     checks += mean_units(run.estimates, run.metrics)
-    return worst_first([*checks, *_of_input(run, {check.code for check in checks})])
-
-
-def _of_input(run: Run, stated: set[str]) -> Iterator[Check]:
-    """What was wrong with the input of a run, but for what a check says under the same code."""
-    found = [problem for problem in run.manifest.problems if problem.code not in stated]
-    if found:
+    # what was wrong with the input, but for what a check says under the same code
+    stated = {check.code for check in checks}
+    if found := [problem for problem in run.manifest.problems if problem.code not in stated]:
         text = "This run is not complete: {what}" if run.manifest.incomplete else "input: {what}"
-        counts = listed(f"{problem.count} × {problem.code}" for problem in found)
-        n = sum(problem.count for problem in found)
-        yield Check(
-            "input",
-            "warning",
-            say(text, what=counts),
-            n,
+        message = say(text, what=[f"{problem.count} × {problem.code}" for problem in found])
+        checks.append(
+            Check(
+                "input",
+                "warning",
+                message,
+                sum(problem.count for problem in found),
+            )
         )
+    return worst_first(checks)
 
 
 def study_checks(study: Result, *metrics: str) -> list[Check]:
