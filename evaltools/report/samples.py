@@ -257,7 +257,7 @@ def samples_of_run(
     """The browser of `Run.samples`."""
     view, units = sample_view(run), run.units
     groups: dict[str, pd.Index] = {}
-    of_group = say("Samples")
+    of_group = ""  # the heading of the section says it
     if which is None:
         groups = groups_of_run(run)
         if groups:
@@ -266,7 +266,7 @@ def samples_of_run(
         query, of_group = view.groups(run).get(which, (which, which or say("All units")))
         units = run.queried(query)
     if units.empty:
-        return no_rows(caption or of_group, units)
+        return no_rows(caption or of_group or say("Samples"), units)
     return samples(
         view.order(run, units),
         view,
