@@ -209,10 +209,9 @@ def first_screen(shown: Any) -> HtmlTable:
     elif shown.primary and len(shown.candidates) == 1:
         changed = changed_units(shown, shown.primary, shown.candidate())
         groups = groups_of_change(changed, shown.candidate())
-    links = []
-    for label, members in groups.items():
-        if len(members):
-            links.append((f"{len(members):,}", label, anchor("group", label)))
+    links = [
+        (f"{len(of):,}", name, anchor("group", name)) for name, of in groups.items() if len(of)
+    ]
     kind = [say(shown.suite.title), what]
     if is_bundled(shown):
         kind.append(say("bundled example"))

@@ -52,6 +52,7 @@ def table(shown: Result) -> pd.DataFrame:
     if not shown.candidates:
         columns = {"title": "Metric", "value": "Value", "interval": level, "n": "n"}
         return text_table(shown.estimates_of(*names).dropna(subset="value"), columns)
+    rows = shown.differences_of(*names).dropna(subset="delta")
     columns = {
         "title": "Metric",
         "condition": "Condition",
@@ -59,13 +60,13 @@ def table(shown: Result) -> pd.DataFrame:
         "candidate": "Candidate",
         "difference": "Difference",
         "interval": level,
-        "p": "p",
+        "p": p_head(rows),
     }
     if len(shown.candidates) == 1:
         columns["candidate"] = shown.candidates[0]
         del columns["condition"]
-    rows = []
-    for row in shown.differences_of(*names).dropna(subset="delta").to_dict("records"):
+    texts = []
+    for row in rows.to_dict("records"):
         cells = shown_texts(row)
         if row["verdict"] == "better":
             cells["candidate"] = Strong(cells["candidate"])
@@ -73,8 +74,8 @@ def table(shown: Result) -> pd.DataFrame:
             cells["interval"] = "not measured"
         elif row["short"]:
             cells["p"] += " (tied)"
-        rows.append(cells)
-    return pd.DataFrame(rows, columns=list(columns), dtype=object).rename(columns=columns)
+        texts.append(cells)
+    return pd.DataFrame(texts, columns=list(columns), dtype=object).rename(columns=columns)
 
 
 def counts(shown: Result) -> pd.DataFrame:
@@ -88,11 +89,8 @@ def note(shown: Result) -> str:
     sentences = ["↑ higher is better, ↓ lower is better."]
     if shown.candidates:
         rows = shown.differences_of(*leading(shown))
-        sentences.append("Means and differences are over the samples that both sides have.")
         if "better" in set(rows["verdict"]):
             sentences.append(f"Bold: better than {shown.baseline}.")
-        if p_head(rows) != "p":
-            sentences.append("p adjusted within its family.")
     return " ".join([*sentences, f"Signature: {shown.signature}"])
 
 
@@ -113,7 +111,7 @@ def methods(study: Result) -> str:
     if not used.keys().isdisjoint(BOOTSTRAPS):
         sentences.append(f"Bootstraps draw {study.resampling.n_resamples:,} resamples.")
     sentences.append(study_sentences.how(study))
-    if study_sentences.family(study):
+    if study.candidates:
         units = "clusters" if study.n_clustered else "samples"
         text = f"p values are of two-sided paired sign-flip permutation tests over {units} (mid-p for proportions)"
         if study.seeds:

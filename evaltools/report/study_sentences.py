@@ -220,7 +220,7 @@ def settling(study: Result) -> list[str]:
 
 
 def how(shown: Result) -> str:
-    """By which rules the verdicts were reached, and what the intervals cover, a few sentences; "" without intervals."""
+    """How the sides were paired and their p adjusted, and what the intervals cover; "" without intervals."""
     rows, sentences = shown.estimates_of(*shown.headline), []
     if shown.candidates:
         by, rows = shown.suite.unit, shown.differences_of(*shown.headline)
@@ -228,30 +228,19 @@ def how(shown: Result) -> str:
             has_same = len(set(map(frozenset, shown.conditions.values()))) == 1
             by = say("sample and seed") if has_same else say("sample")
         text = "Paired by {by}; samples missing on one side are left out."
-        sentences = [say(text, by=by), *family(shown)]
+        sentences.append(say(text, by=by))
+        if p_head(rows) != "p":
+            text = (
+                "p and intervals are adjusted together (step-down max-T): those of the primary metric, and those of the "
+                "other headline metrics."
+            )
+            sentences.append(say(text))
+        if shown.margin:
+            text = "Equivalent: the {level} interval lies within the declared margin (two one-sided tests)."
+            sentences.append(say(text, level=f"{100 - 200 * shown.resampling.level:.4g}%"))
     claims = rows.get("claim", pd.Series(THIS_RUN, rows.index))[rows["ci_low"].notna()]
     covered = [say(COVER[claim], level=shown.resampling.percent) for claim in sorted(set(claims))]
     return " ".join([*sentences, *dict.fromkeys(covered)])
-
-
-def family(study: Result) -> list[str]:
-    """How the p of the headline stand to each other, and what a verdict needs; nothing where none is tested."""
-    rows = study.differences_of(*study.headline)
-    if rows.empty or rows["p_adjusted"].isna().all():
-        return []
-    sentences, level = [], study.resampling.level
-    if p_head(rows) != "p":
-        text = (
-            "p and intervals are adjusted together (step-down max-T): those of the primary metric, and those of the other "
-            "headline metrics."
-        )
-        sentences.append(say(text))
-    text = "Better or worse: p at most {level}, an interval that leaves out 0, and {least} pairs or more."
-    sentences.append(say(text, level=f"{level:g}", least=MIN_UNITS))
-    if study.margin:
-        text = "Equivalent: the {level} interval lies within the declared margin (two one-sided tests)."
-        sentences.append(say(text, level=f"{100 - 200 * level:.4g}%"))
-    return sentences
 
 
 def ranking(study: Study) -> list[str]:
