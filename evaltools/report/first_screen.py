@@ -69,45 +69,40 @@ def metric_table(shown: Result, *names: str) -> HtmlTable:
         if len(values):
             pieces.append(fold(say("Metrics without a direction"), table(values)))
     if len(frame) and not (pieces and set(frame["metric"]) <= set(shown.headline)):
-        strips = _differences(shown, frame) if shown.candidates else _values(shown, frame, is_whole)
-        pieces.append(macros().strips(*strips, is_whole))
+        pieces.append(_strips(shown, frame, is_whole))
     if blocked:
         titles = listed(map(shown.title, blocked))
         pieces.append(words(say("Cannot be measured here: {names}", names=titles)))
     return stack(pieces, frame) if pieces else no_rows(say("Metrics"), frame)
 
 
-# the heads of a table with strips by its columns, its rows and its caption
-Strips = tuple[dict[str, str], list[dict[Any, Any]], str]
-
-
-def _values(
+def _strips(
     shown: Result,
     frame: pd.DataFrame,
     is_whole: bool,
-) -> Strips:
-    """Estimates as rows with strips; of a whole table in their groups."""
-    level = say("{level} interval", level=shown.resampling.percent)
-    heads = {
-        "title": say("Metric"),
-        "strip": level,
-        "value": say("value"),
-        "interval": level,
-        "ratio": say("of"),
-    }
-    frame = frame.assign(
-        group=frame["group"].map(say) if is_whole else "",
-        primary=frame["metric"] == shown.primary,
-    )
-    return heads, _with_axes(shown, frame), say("All metrics") if is_whole else ""
+) -> Markup:
+    """Estimates, or differences, as a table with strips; of several candidates each stands below its metric.
 
-
-def _differences(shown: Result, frame: pd.DataFrame) -> Strips:
-    """Differences as rows with strips; of several candidates each in a row below its metric."""
+    A whole table is folded, and estimates stand in their groups there.
+    """
     level = say("{level} interval", level=shown.resampling.percent)
+    title, caption = say("Metric"), say("All metrics") if is_whole else ""
+    if not shown.candidates:
+        heads = {
+            "title": title,
+            "strip": level,
+            "value": say("value"),
+            "interval": level,
+            "ratio": say("of"),
+        }
+        group = frame["group"].map(say) if is_whole else ""
+        rows = _with_axes(
+            shown, frame.assign(group=group, primary=frame["metric"] == shown.primary)
+        )
+        return macros().strips(heads, rows, caption, is_whole)
     several = len(shown.candidates) > 1
     heads = {
-        "title": say("condition") if several else say("Metric"),
+        "title": say("condition") if several else title,
         "baseline": shown.baseline,
         "candidate": say("candidate") if several else shown.candidates[0],
         "strip": level,
@@ -117,17 +112,16 @@ def _differences(shown: Result, frame: pd.DataFrame) -> Strips:
         "n": "n",
         "verdict": say("verdict"),
     }
-    rows = _with_axes(
-        shown, frame.assign(value=frame["delta"], group=frame["metric"] if several else "")
-    )
+    group = frame["metric"] if several else ""
+    rows = _with_axes(shown, frame.assign(value=frame["delta"], group=group))
     for row in rows:
         cells = row["cells"]
         if several:
             row["group"], cells["title"] = cells["title"], row["candidate"]
         cells["verdict"] = verdict_text(row)
         row["kind"] = VERDICTS.get(row["verdict"], "info")
-    text = "Difference from {baseline} (shared samples)"
-    return heads, rows, say(text, baseline=shown.baseline)
+    caption = say("Difference from {baseline} (shared samples)", baseline=shown.baseline)
+    return macros().strips(heads, rows, caption, is_whole)
 
 
 def _with_axes(shown: Result, frame: pd.DataFrame) -> list[dict[Any, Any]]:
