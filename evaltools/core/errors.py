@@ -225,7 +225,7 @@ class Problems:
 
     def raise_if_failed(self) -> None:
         """Raise the errors together, unless what cannot be used is left out."""
-        if self.on_error == "fail" and self.count("error"):
+        if self.on_error == "fail" and self.errors:
             raise InputError(self)
 
     def shown(self, quiet: bool = False) -> list[Problem]:

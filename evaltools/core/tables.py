@@ -8,7 +8,7 @@ from ast import literal_eval
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from io import BytesIO
-from itertools import groupby, islice
+from itertools import dropwhile, groupby, islice
 from operator import itemgetter
 from typing import IO, Annotated, Any
 from zipfile import ZipFile
@@ -196,20 +196,19 @@ def _sheet_rows(
         message = f"{n_bytes >> 20:,} MB once it is unpacked, more than {WORKBOOK_BYTES >> 20:,} MB"
         raise file.fatal("file-too-large", f"{message}; give JSONL or CSV")
     sheets.sort(key=lambda sheet: sheet.sheet_state != "visible")
-    sheet, start = sheets[0], 1
-    for other in reversed(sheets):
-        for number, texts in islice(_rows(other), HEADER_ROWS):
-            if is_header(texts):
-                sheet, start = other, number
-                break
+    headers = [
+        (sheet, number)
+        for sheet in sheets
+        for number, texts in islice(_rows(sheet), HEADER_ROWS)
+        if is_header(texts)
+    ]
+    sheet, start = headers[0] if headers else (sheets[0], 1)
     names = [other.title for other in sheets if other is not sheet and other.max_row > 1]
     if names:
         message = f"only the sheet {sheet.title} is read, not {first_names(names)}"
         file.warn("other-sheets", message)
     hidden = []
-    for number, texts in _rows(sheet):
-        if number < start:
-            continue
+    for number, texts in dropwhile(lambda row: row[0] < start, _rows(sheet)):
         if any(texts) and sheet.row_dimensions[number].hidden:
             hidden.append(number)
         yield number, texts
