@@ -101,15 +101,12 @@ def _show_table(
 
 def show_frame(frame: pd.DataFrame, verbose: bool = True) -> None:
     """Print a frame, its numbers rounded, without empty columns: all of it, or its first rows."""
-    cells = frame.convert_dtypes().astype(object).map(_text)
+    cells = frame.convert_dtypes().astype(object)
+    cells = cells.map(lambda cell: visible(cell if isinstance(cell, str) else number(cell)))
     cells = cells.loc[:, (cells != "").any()]
     n_shown = table(list(cells), cells.to_numpy().tolist(), 10**9 if verbose else MOST_LINES)
     if n_shown < len(cells):
         echo(f"and {len(cells) - n_shown} more (-v)")
-
-
-def _text(cell: object) -> str:
-    return visible(cell if isinstance(cell, str) else number(cell))
 
 
 def show_checks(checks: Iterable[Check], verbose: bool) -> None:

@@ -245,17 +245,12 @@ def _command(
     return command
 
 
-def score_suite(name: str) -> click.Command:
-    """The command that scores runs of a suite."""
-    return _command(name, "Score", batch.score)
-
-
 def report_suite(name: str) -> click.Command:
     """The command that reports runs of a suite."""
     return _command(name, "Report", batch.report, paper_option)
 
 
-@click.group(cls=LazyGroup, load=score_suite)
+@click.group(cls=LazyGroup, load=lambda name: _command(name, "Score", batch.score))
 @suite_file_option
 def score() -> None:
     """Numbers of runs, without notebook and page.
