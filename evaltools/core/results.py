@@ -64,12 +64,15 @@ def run_folders(folder: Path) -> list[Path]:
 def suite_of_manifest(manifest: Manifest, suite: str | Suite | None = None) -> Suite:
     """The suite of a result, with the further metrics that it was scored by.
 
-    UsageError for one not known here, and where it is not `suite`.
+    UsageError for one not known here, where it is not `suite`, and for a further metric that is none.
     """
     suite = get_suite(suite or manifest.suite)
     if suite.name != manifest.suite:
         raise UsageError(f"{manifest.run} is a result of {manifest.suite}, not of {suite.name}")
-    return replace(suite, further=tuple(map(make_metric, manifest.metrics)))
+    try:
+        return replace(suite, further=tuple(map(make_metric, manifest.metrics)))
+    except TypeError as e:
+        raise UsageError(f"{manifest.run} names a metric that is none: {e}") from e
 
 
 def spoilt_files(folder: Path, manifest: Manifest) -> list[str]:

@@ -113,7 +113,9 @@ def methods(study: Result) -> str:
     sentences.append(study_sentences.how(study))
     if study.candidates:
         units = "clusters" if study.n_clustered else "samples"
-        text = f"p values are of two-sided paired sign-flip permutation tests over {units} (mid-p for proportions)"
+        text = f"p values are of two-sided paired sign-flip permutation tests over {units}"
+        if study.frame["mid"].any():
+            text += " (mid-p for proportions)"
         if study.seeds:
             text += "; with several seeds the larger of that and a t test over their variance components"
         sentences.append(f"{text}.")

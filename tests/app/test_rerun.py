@@ -61,8 +61,10 @@ def test_what_differs_is_named(run: Path, tmp_path: Path) -> None:
 
     edit(run / "metrics.json", change)
     lines = call("rerun", run, status=4).stdout.splitlines()
-    assert [line.split(":")[0] for line in lines[:-1]] == ["n n_units", "fix_rate ci_low"]
-    assert lines[0] == "n n_units: 60, was 61" and lines[-1].endswith("2 differ")
+    file, *rest = [line.split(":")[0] for line in lines[:-1]]
+    assert file == "metrics.json is not as it was written"
+    assert rest == ["n n_units", "fix_rate ci_low"]
+    assert lines[1] == "n n_units: 60, was 61" and lines[-1].endswith("3 differ")
     path = tmp_path / NAME / "outputs.jsonl"
     path.write_text("".join(path.read_text().splitlines(True)[1:]), encoding="utf-8")
     changed = call("rerun", run, status=4).stdout

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 import evaltools as et
 from evaltools.core.files import example
 from tests.app.calling import QUICK, call
-from tests.files import contents, read_json
+from tests.files import contents, edit, read_json
 
 NAME = "no_memory__seed1_proposed"
 OTHER = "no_memory__seed2_proposed"
@@ -153,6 +153,9 @@ def test_what_is_no_result(here: Path) -> None:
         et.load(here / "absent")
     with pytest.raises(et.UsageError, match="holds no complete result"):
         et.load(NAME)
+    edit(RESULT / "manifest.json", lambda m: m.update(metrics=[{"name": "half"}]))
+    with pytest.raises(et.UsageError, match="names a metric that is none"):
+        et.study([RESULT])
     (RESULT / "units.parquet").write_bytes(b"")
     with pytest.raises(et.InputError, match=r"units\.parquet: is not as it was written"):
         et.load(RESULT)

@@ -18,7 +18,7 @@ from ...core.json_files import read_model
 from ...core.language import speaking
 from ...core.manifest import NAME, Manifest, Member, require_out
 from ...core.plugins import get_suite
-from ...core.results import METRICS, MetricsFile
+from ...core.results import METRICS, MetricsFile, spoilt_files
 from ...report.evaluate import evaluate
 from ...report.make_study import study
 from ...report.run import Run
@@ -78,7 +78,9 @@ def rerun(
                 out=target,
             )
         now = _numbers(result)
-    differences = []
+    differences = [
+        f"{name} is not as it was written" for name in spoilt_files(file.parent, recorded)
+    ]
     for member, run in zip(members, runs):
         for before, after in zip(member.inputs, run.manifest.inputs):
             if before.sha256 != after.sha256:
