@@ -290,7 +290,8 @@ class RunsCommand(click.Command):
         parser.ignore_unknown_options = True  # those of the suite are not known yet
         values, _, _ = parser.parse_args(list(args))
         file = values.get("suite_file")
-        suite = values.get("suite", load_suite_file(Path(file)) if file else None)
+        of_file = load_suite_file(Path(file)) if file else ctx.meta.get("suite")
+        suite = values.get("suite", of_file)
         if suite is not None:
             return get_suite(suite)
         for text in args:  # what an option is given is seldom a run

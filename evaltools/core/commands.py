@@ -154,10 +154,11 @@ def _read_suite(
     context: click.Context,
     option: click.Parameter,
     path: Path | None,
-) -> Any:
+) -> None:
     from .plugins import load_suite_file
 
-    return load_suite_file(path) if path else None
+    if path:
+        context.meta["suite"] = load_suite_file(path)
 
 
 suite_file_option = click.option(

@@ -73,7 +73,7 @@ def test_numbers_of_an_aggregate_are_the_means_of_its_runs(made: Path) -> None:
 
 def test_compare_rerun_and_gallery(made: Path) -> None:
     with chdir(made):
-        call("compare", *SUITE, "--suite", "labels", "a", "b", *QUICK, "--csv", "c.csv")
+        call(*SUITE, "compare", "a", "b", *QUICK, "--csv", "c.csv")
         row = pd.read_csv("c.csv").set_index("metric").loc["accuracy"]
         assert row["delta"] < 0 and (row["n_seeds"], row["n_units"]) == (2, N)
         for name in (RUNS[0], "a_aggregated"):

@@ -55,7 +55,8 @@ def test_methods_name_what_was_used_and_nothing_else() -> None:
     rows = [{**row, "cluster": row["id"], "trial": t} for row in rows for t in (1, 2)]
     sides = [et.evaluate("table", rows, name=name, resampling=FAST) for name in "ab"]
     clustered = et.study(sides)
-    assert "permutation tests over clusters." in clustered.paragraph(), "no proportion, no mid-p"
+    assert "permutation tests over clusters (mid-p" in clustered.paragraph()
+    assert "mid-p" not in et.compare([0.1, 0.2] * 6, [0.2, 0.4] * 6).paragraph()
     assert "trials averaged within a sample" in clustered.paragraph()
     assert "Bold" not in paper.note(clustered)
 
