@@ -95,9 +95,9 @@ STUDIES = {"memory_agent_vs_plain_llm", "no_memory_vs_with_memory"}
 
 def test_reports_are_where_the_contract_says(demo: Path) -> None:
     assert sorted(p.name for p in demo.iterdir()) == ["index.html", "reports", "results"]
-    kinds = ("ipynb", "html")
+    files = ("metric_report.ipynb", "metric_report.html", ".report.json")
     reports = STUDIES | {REPORTED, "cases"}
-    expected = {f"{name}/metric_report.{kind}" for name in reports for kind in kinds}
+    expected = {f"{name}/{file}" for name in reports for file in files}
     there = written(demo / "reports")
     assert expected <= there
     assert {file.split("/")[0] for file in there - expected} == STUDIES, "papers are of studies"
