@@ -310,23 +310,24 @@ def latex_table(
         label,
     )
     heads, texts, numeric = text_columns(df)
-    columns = {latex(head): map(latex, cells) for head, cells in zip(heads, texts)}
-    code = (
-        pd.DataFrame(columns)
-        .style.hide(axis="index")
-        .to_latex(
-            hrules=True,
-            column_format="".join("r" if is_number else "l" for is_number in numeric),
-            caption=latex(caption),
-            label=label,
-            position_float="centering",
-        )
-    )
-    code = code.replace(r"\centering", r"\centering\small\setlength{\tabcolsep}{4pt}", 1)
-    if note:
-        below = rf"\par\smallskip\parbox{{\linewidth}}{{\footnotesize\raggedright {latex(note)}}}"
-        code = code.replace(r"\end{table}", f"{below}\n\\end{{table}}")
-    return code
+    head, *rows = (" & ".join(map(latex, row)) + r" \\" for row in (heads, *zip(*texts)))
+    below = rf"\par\smallskip\parbox{{\linewidth}}{{\footnotesize\raggedright {latex(note)}}}"
+    lines = [
+        r"\begin{table}",
+        r"\centering\small\setlength{\tabcolsep}{4pt}",
+        rf"\caption{{{latex(caption)}}}",
+        rf"\label{{{label}}}",
+        rf"\begin{{tabular}}{{{''.join('lr'[is_number] for is_number in numeric)}}}",
+        r"\toprule",
+        head,
+        r"\midrule",
+        *rows,
+        r"\bottomrule",
+        r"\end{tabular}",
+        below if note else "",
+        r"\end{table}",
+    ]
+    return "\n".join(filter(None, lines)) + "\n"
 
 
 _TEX = str.maketrans(
