@@ -30,9 +30,6 @@ LEVELS = {
     "info": ("no caution", "good"),
 }
 
-# what a suite judges of a result -> how readers know it
-WORDS = {"fail": "Do not ship", "look": "Check", "pass": "OK"}
-
 # what the template shows of a result: texts from its files, which it clips and escapes
 Card = dict[str, Any]
 
@@ -109,7 +106,7 @@ def _card(
             "manifest": manifest,
             "suite": say(manifest.suite_title or manifest.suite),
             "lead": shown_texts({**lead, "metric": lead["name"]}) if lead else {},
-            "verdict": (say(WORDS.get(verdict, verdict)), VERDICTS.get(verdict, "info")),
+            "verdict": (say(verdict), VERDICTS.get(verdict, "info")),
             "trust": (say(words, n=levels.count(worst)), colour),
             "is_spoilt": worst == "spoilt",
             "report": _address(out, report) if is_inside and report.is_file() else "",
