@@ -57,20 +57,16 @@ def metric_table(shown: Result, *names: str) -> HtmlTable:
     if is_whole:
         names = tuple(metric.name for metric in shown.metrics if not metric.alias_of)
     names = tuple(shown.metric(name).name for name in names)
-    blocked = [name for name in names if name in shown.blocked]
-    frame = shown.differences_of(*names) if shown.candidates else shown.estimates_of(*names)
-    frame = frame[~frame["metric"].isin(blocked)]
+    usable = [name for name in names if name not in shown.blocked]
+    frame = shown.differences_of(*usable) if shown.candidates else shown.estimates_of(*usable)
     pieces: list[HtmlTable | Markup] = []
     if is_whole and shown.candidates:
-        # what has no direction is not compared
-        rest = shown.estimates_of(*names)
-        rest = rest[(rest["better"] == "none") & ~rest["metric"].isin(blocked)]
-        values = by_condition(rest)
+        values = by_condition(shown.estimates_of(*usable))
         if len(values):
             pieces.append(fold(say("Metrics without a direction"), table(values)))
     if len(frame) and not (pieces and set(frame["metric"]) <= set(shown.headline)):
         pieces.append(_strips(shown, frame, is_whole))
-    if blocked:
+    if blocked := [name for name in names if name in shown.blocked]:
         titles = listed(map(shown.title, blocked))
         pieces.append(words(say("Cannot be measured here: {names}", names=titles)))
     return stack(pieces, frame) if pieces else no_rows(say("Metrics"), frame)

@@ -79,9 +79,8 @@ def table(shown: Result) -> pd.DataFrame:
 
 
 def counts(shown: Result) -> pd.DataFrame:
-    """The metrics of a paper without a direction, which are not compared (D31): a row each, a column a condition."""
-    rows = shown.estimates_of(*(leading(shown) if shown.candidates else ()))
-    return by_condition(rows[rows["better"] == "none"])
+    """The metrics of a paper that are not compared (D31)."""
+    return by_condition(shown.estimates_of(*(leading(shown) if shown.candidates else ())))
 
 
 def note(shown: Result) -> str:

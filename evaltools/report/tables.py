@@ -171,8 +171,8 @@ def text_table(
 
 
 def by_condition(rows: pd.DataFrame) -> pd.DataFrame:
-    """The values of estimates as text: a row a metric, a column a condition."""
-    rows = rows.dropna(subset="value")
+    """The values of metrics without a direction, which are not compared, as text: a row each, a column a condition."""
+    rows = rows[rows["better"] == "none"].dropna(subset="value")
     titles = [shown_texts(row)["title"] for row in rows.to_dict("records")]
     texts = rows.assign(Metric=titles, value=rows["value"].map(whole))
     table = texts.pivot_table(
