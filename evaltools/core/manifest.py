@@ -86,9 +86,9 @@ class Member(_Part):
 class Manifest(Member):
     """manifest.json of results/<run>/, or (`kind` "aggregate") of the folder of one condition of a study.
 
-    `files`: sha256 of every other file of the folder; a result whose files do not match is not current. `suite_title`,
-    `headline` and `leading` (the metric that the verdict is about) say what leads a page, so that a gallery needs no
-    suite. Of a study: `report` its name, `verdict` that on the leading metric of this condition ("baseline" of that),
+    `files`: sha256 of every other file of the folder; a result whose files do not match is not current. `suite_title` and
+    `headline`, the metric that the verdict is about first, say what leads a page, so that a gallery needs no suite. Of a
+    study: `report` its name, `verdict` that on the primary metric of this condition ("baseline" of that),
     `baseline`, `primary` and `margin` as declared, `runs` those of this condition and `folders` where their results
     stand, from this folder; `members` those of all conditions. `metrics`: those that come from no
     suite of this package, as data, so that a result can be read without the file they came from.
@@ -100,7 +100,6 @@ class Manifest(Member):
     kind: Literal["run", "aggregate"] = "run"
     suite_title: str = ""
     headline: list[str] = []
-    leading: str = ""
     metrics: list[dict[str, Any]] = []
     answered_by: dict[str, int] = {}
     lang: str = "en"

@@ -124,7 +124,7 @@ def _write(run: Run, folder: Path) -> Run:
         raise UsageError(f"{whose}: a column of the units cannot be stored: {e}") from e
     if run.suite.artifacts is not None:
         run.suite.artifacts(run, folder)
-    leads = {"headline": list(run.headline), "leading": run.primary, "n_units": run.n_units}
+    leads = {"headline": list(run.headline), "n_units": run.n_units}
     manifest = run.manifest.model_copy(update=leads)
     manifest = write_result(folder, manifest, run.signature, run.frame, run.checks, run.verdicts)
     return replace(run, manifest=manifest)

@@ -369,7 +369,6 @@ def _manifest(
     changed = {
         "kind": "aggregate",
         "headline": list(study.headline),
-        "leading": study.primary,
         "n_units": n_distinct(runs, study.suite.unit),
         "run": f"{condition}_aggregated",
         "report": study.name,
