@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -150,20 +151,20 @@ def card_rows(
     result makes of a row marks its term in the text.
     """
     gold = Side(columns["gold"], policy).pairs[key]
-    groups: dict[str, tuple[EvalTuple, dict[str, list[Line]]]] = {}
+    groups: dict[str, tuple[EvalTuple, defaultdict[str, list[Line]]]] = {}
     for column, tuples in columns.items():
         match = match_pairs(gold, Side(tuples, policy).pairs[key])
         for named in tuples:
             # a tuple that takes no part stands where nothing is compared
             pair = pairs(named, policy)[key]
-            first, cells = groups.setdefault(pair[0] if pair else "", (named, {}))
+            first, cells = groups.setdefault(pair[0] if pair else "", (named, defaultdict(list)))
             mark = "bad" if pair in match.spurious else "good"
             if column == "gold" or not gold or not pair:
                 mark = ""
             other = " · ".join(filter(None, named[:2])) if named[:2] != first[:2] else ""
-            cells.setdefault(column, []).append(Line(named.polarity, mark, other))
+            cells[column].append(Line(named.polarity, mark, other))
         for text, polarity, *_ in match.missing:
-            groups[text][1].setdefault(column, []).append(Line(polarity, "missing"))
+            groups[text][1][column].append(Line(polarity, "missing"))
     rows = []
     for first, cells in groups.values():
         marks = {line.mark for line in cells.get("final", ())}
@@ -220,12 +221,12 @@ def _review(sample: Mapping[Any, Any]) -> str:
     """Who did what in review, in words: "A, B flip (polarity mismatch) · arbiter keep"."""
     acts = [(action.actor or "?", action) for action in sample["reviews"]]
     acts += [(say("arbiter"), action) for action in sample["arbiter"]]
-    actors: dict[str, list[str]] = {}
+    actors: defaultdict[str, list[str]] = defaultdict(list)
     for actor, action in acts:
         text = say((action.action_type or "?").lower())
         if action.reason_code:
             text += f" ({say(action.reason_code.replace('_', ' ').lower())})"
-        actors.setdefault(text, []).append(actor)
+        actors[text].append(actor)
     acted = [f"{listed(dict.fromkeys(names))} {text}" for text, names in actors.items()]
     return say("Review: {actions}.", actions=" · ".join(acted)) if acted else ""
 
@@ -388,17 +389,21 @@ def _resting_on(
     return tuple(names)
 
 
-def structural_metrics(run: Run) -> dict[str, Any]:
-    """One row: the run, every metric by name, blocked, eval_semver, eval_policy_hash; None is not measured.
+def artifacts(
+    run: Run,
+    folder: Path,
+) -> None:
+    """structural_metrics.csv (a row, a column a metric) and structural_metrics_table.md (each with its interval).
 
-    `blocked` lists the metrics that mean nothing here, divided by semicolons (D47). Counts are whole numbers.
+    An empty cell is not measured, counts are whole numbers, and `blocked` lists the metrics that mean nothing here,
+    divided by semicolons (D47).
     """
     values: dict[str, Any] = run.to_dict()
     for metric in run.metrics:
         is_count = isinstance(metric, Metric) and not metric.denominator
         if is_count and values[metric.name] is not None:
             values[metric.name] = int(values[metric.name])
-    return {
+    row = {
         "run": run.name,
         "protocol": run.options.protocol,
         **values,
@@ -406,16 +411,8 @@ def structural_metrics(run: Run) -> dict[str, Any]:
         "eval_semver": run.policy["eval_semver"],
         "eval_policy_hash": run.policy["eval_policy_hash"],
     }
-
-
-def artifacts(
-    run: Run,
-    folder: Path,
-) -> None:
-    """structural_metrics.csv (a row) and structural_metrics_table.md (every metric with its interval)."""
-
     metrics_folder = folder / "derived" / "metrics"
-    write_csv(metrics_folder / "structural_metrics.csv", pd.DataFrame([structural_metrics(run)]))
+    write_csv(metrics_folder / "structural_metrics.csv", pd.DataFrame([row]))
     head = f"# Structural metrics of {markdown(run.name)}"
     page = f"{head}\n\n{markdown_table(text_table(run.estimates))}\n`{run.signature}`\n"
     write_text(metrics_folder / "structural_metrics_table.md", page)

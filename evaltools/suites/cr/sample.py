@@ -7,6 +7,7 @@ Sources: seed cr_metrics_spec sections 1-4, seed cr_hallucination_rate; decision
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -25,8 +26,7 @@ from .read import (
     stage1_rows,
     text_id,
 )
-from .schema import ReviewAction, Scorecard, TupleRow
-from .scorecard import DROP_REASONS, drop_reason
+from .schema import Aspect, ReviewAction, Scorecard, Text, TupleRow
 from .tuples import (
     KEYS,
     POLARITIES,
@@ -47,6 +47,8 @@ NAN = float("nan")
 # the `protocol_mode` of tuples that no review has seen: of any system, not of a run of the protocol (D25)
 PREDICTIONS = "predictions"
 
+DROP_REASONS = ("out_of_text", "span_mismatch", "invalid_target")
+
 # right before review, right after it -> what review did
 OUTCOMES = {
     (False, True): "fix",
@@ -61,13 +63,17 @@ PARSE_FAILED = re.compile(rb"_parse(?<=atsa_parse|json_parse)")
 _as_json = json.Encoder().encode
 
 
+Columns = dict[str, Any]
+"""What is counted in a sample, name by name."""
+
+
 class Action(NamedTuple):
     """Who did what to which tuples, and why."""
 
-    actor: str | None
-    action_type: str | None
+    actor: Text
+    action_type: Text
     target_tuple_ids: tuple[str, ...]
-    reason_code: str | None
+    reason_code: Text
 
 
 def unit_row(
@@ -75,7 +81,7 @@ def unit_row(
     gold_rows: Sequence[TupleRow],
     line: int,
     options: CrOptions,
-) -> dict[str, Any]:
+) -> Columns:
     """What is counted in one sample with these gold tuples, name by name; null means that it takes no part.
 
     The tuples of a stage are in order of appearance, each normal form once.
@@ -136,14 +142,14 @@ def _f1_columns(
     stage1: Side,
     final: Side,
     protocol: bool,
-) -> dict[str, Any]:
+) -> Columns:
     """F1 before and after review under every key, pairs after it, and what review did to a sample that it has seen.
 
     A sample without gold has no F1 and counts nothing; neither does, by the policy, one whose gold has no pair under
     the key (D26). Explicit F1 compares the final tuples, or those with a term, with the gold that has a term.
     Seeds cr_metrics_spec 3.1, 3.3, 4.1, cr_f1_metrics_examples 1.
     """
-    columns: dict[str, Any] = {}
+    columns: Columns = {}
     for key in KEYS:
         before = after = match_pairs(gold.pairs[key], final.pairs[key])
         if stage1.pairs[key] != final.pairs[key]:  # review often changes nothing
@@ -176,7 +182,7 @@ def _aspect_columns(
     final: Side,
     ranked: Ranked,
     options: CrOptions,
-) -> dict[str, Any]:
+) -> Columns:
     """F1 with one tuple an aspect, and whether some term or ref carries two polarities. Seed cr_metrics_spec 3.4, D7."""
     policy = options.match_policy
     terms = [term_key(named.term, policy) for _, named in ranked]
@@ -186,7 +192,7 @@ def _aspect_columns(
         aspects = [named.ref or named.term for _, named in ranked]
     if len(set(aspects)) < len(final.tuples):
         final = Side(representatives(ranked, aspects), policy)
-    columns: dict[str, Any] = {"f1_after_rep": gold.f1(final, options.key)}
+    columns: Columns = {"f1_after_rep": gold.f1(final, options.key)}
     for suffix, of in (("", terms), ("_refpol", refs)):
         raw, unsettled = conflicts(ranked, of)
         columns[f"conflict_raw{suffix}"] = raw
@@ -198,7 +204,7 @@ def _implicit_columns(
     card: Scorecard,
     gold_rows: Sequence[TupleRow],
     rows: Sequence[TupleRow],
-) -> dict[str, Any]:
+) -> Columns:
     """F1 of the predicted polarities against those of implicit gold. Seed cr_metrics_spec 3.2, 3.5.
 
     Counted are the valid polarities (positive, negative, neutral) of implicit gold and of all final tuples. Invalid
@@ -230,7 +236,7 @@ def _review_columns(
     stage1: Side,
     final: Side,
     protocol: bool,
-) -> dict[str, Any]:
+) -> Columns:
     """What reviewers and arbiter did, and whether review changed the sample. Seed cr_metrics_spec 4.1, 4.2.
 
     Changed: the (term, polarity) pairs differ, where an implicit tuple is one whatever its ref, or both labels exist and
@@ -276,7 +282,7 @@ def _risk_columns(
     text: str,
     final: Side,
     options: CrOptions,
-) -> dict[str, bool]:
+) -> Columns:
     """Risks that the validator found, opinions without ground, aspects that filtering dropped, terms beyond the text.
 
     Of a dropped aspect the stored reason counts where it is one of DROP_REASONS, else the one that its term and span
@@ -310,6 +316,30 @@ def _risk_columns(
         **{f"drop_{reason}": reason in reasons for reason in DROP_REASONS},
         "final_out_of_text": any(p[0] not in compared_text for p in final.pairs["otepol"]),
     }
+
+
+def drop_reason(
+    text: str,
+    aspect: Aspect,
+    options: CrOptions,
+) -> str | None:
+    """Why an aspect is dropped, or None where it is kept. Seed cr_hallucination_rate 3.1, D10.
+
+    Kept iff the text under its span is the term, and the term is on the allowlist or is at least two characters long
+    and no stop term. out_of_text: the term is nowhere in the text; span_mismatch: it is, but not under its span;
+    invalid_target: the span is right and the term is no target. A span is taken in the text as it came (D29).
+    """
+    term = unicodedata.normalize("NFC", aspect.term or "")
+    span = aspect.span
+    under_span = None
+    if span is not None and 0 <= span.start <= span.end:
+        under_span = unicodedata.normalize("NFC", text[span.start : span.end])
+    if under_span != term:
+        in_text = term and term in unicodedata.normalize("NFC", text)
+        return "span_mismatch" if in_text else "out_of_text"
+    if term in options.allowlist or (len(term) >= 2 and term not in options.stop_terms):
+        return None
+    return "invalid_target"
 
 
 def units_frame(rows: pd.DataFrame) -> pd.DataFrame:

@@ -17,13 +17,19 @@ STAND_IN = "stand-in (rules, no model)"
 """What the bundled stand-in calls itself where a model's name stands."""
 
 
+Text = str | None
+"""A text that a file may leave out, or give as null."""
+
+Id = Text | int
+
+
 class Row(BaseModel):
     model_config = ConfigDict(
         strict=True, extra="ignore", allow_inf_nan=False, protected_namespaces=()
     )
 
 
-def first_id(*values: str | int | None) -> str:
+def first_id(*values: Id) -> str:
     """The first of several ids that is there, as text; "" where none is."""
     for value in values:
         if value is not None and value != "":
@@ -37,26 +43,26 @@ class Span(Row):
 
 
 class Term(Row):
-    term: str | None = None
+    term: Text = None
 
 
 class TupleRow(Row):
     """One tuple of gold, stage 1 or the final result, in any of the spellings found in real files."""
 
-    aspect_ref: str | None = None
-    aspect_term: str | Term | None = None
-    opinion_term: str | Term | None = None
-    polarity: str | None = None
-    label: str | None = None
-    term: str | None = None
+    aspect_ref: Text = None
+    aspect_term: Text | Term = None
+    opinion_term: Text | Term = None
+    polarity: Text = None
+    label: Text = None
+    term: Text = None
     is_implicit: bool | None = None
     span: Span | None = None
-    grounding: str | None = None
+    grounding: Text = None
     confidence: float | None = None
-    drop_reason: str | None = None
+    drop_reason: Text = None
 
 
-Tuples = Annotated[list[TupleRow], Field(fail_fast=True)]
+Tuples = Annotated[list[TupleRow], Field(fail_fast=True)] | None
 """Only the first bad tuple of a list is reported: a list may hold millions."""
 
 
@@ -67,41 +73,41 @@ Unread = Annotated[Any, AfterValidator(json.encode)]
 class Aspect(Row):
     """One aspect of the extraction stage, before or after filtering."""
 
-    term: str | None = None
+    term: Text = None
     span: Span | None = None
-    action: str | None = None
-    drop_reason: str | None = None
+    action: Text = None
+    drop_reason: Text = None
 
 
 class TraceOutput(Row):
-    aspect_sentiments: Tuples | None = None
+    aspect_sentiments: Tuples = None
 
 
 class TraceEntry(Row):
-    stage: str | None = None
-    agent: str | None = None
+    stage: Text = None
+    agent: Text = None
     # other agents write other shapes here; only ATSA's is read
     output: Annotated[TraceOutput | Any, Field(union_mode="left_to_right")] = None
     notes: Unread = None
 
 
 class Meta(Row):
-    text_id: str | int | None = None
-    uid: str | int | None = None
-    input_text: str | None = None
-    protocol_mode: str | None = None
-    run_id: str | None = None
-    model: str | None = None
-    profile: str | None = None
-    split: str | None = None
+    text_id: Id = None
+    uid: Id = None
+    input_text: Text = None
+    protocol_mode: Text = None
+    run_id: Text = None
+    model: Text = None
+    profile: Text = None
+    split: Text = None
     latency_ms: Annotated[float, Field(gt=-1e15, lt=1e15), Limits(gt=-1e15, lt=1e15)] | None = None
 
 
 class ReviewAction(Row):
-    action_type: str | None = None
+    action_type: Text = None
     target_tuple_ids: list[str] | None = None
-    reason_code: str | None = None
-    actor: str | None = None
+    reason_code: Text = None
+    actor: Text = None
 
 
 class AnalysisFlags(Row):
@@ -110,14 +116,14 @@ class AnalysisFlags(Row):
 
 
 class FinalResult(Row):
-    label: str | None = None
-    stage1_tuples: Tuples | None = None
-    final_tuples: Tuples | None = None
-    final_aspects: Tuples | None = None
+    label: Text = None
+    stage1_tuples: Tuples = None
+    final_tuples: Tuples = None
+    final_aspects: Tuples = None
 
 
 class StageAte(Row):
-    label: str | None = None
+    label: Text = None
     aspects: list[Aspect] | None = None
 
 
@@ -127,11 +133,11 @@ class Flags(Row):
 
 
 class Risk(Row):
-    risk_id: str | None = None
+    risk_id: Text = None
 
 
 class ValidatorStage(Row):
-    stage: str | None = None
+    stage: Text = None
     structural_risks: list[Risk] | None = None
 
 
@@ -140,13 +146,13 @@ class AteDebug(Row):
 
 
 class WithGold(Row):
-    gold_tuples: Tuples | None = None
-    gold_triplets: Tuples | None = None
+    gold_tuples: Tuples = None
+    gold_triplets: Tuples = None
 
 
 class Inputs(WithGold):
     ate_debug: AteDebug | None = None
-    aspect_sentiments: Tuples | None = None
+    aspect_sentiments: Tuples = None
 
 
 class ParsedOutput(WithGold):
@@ -161,7 +167,7 @@ class ParsedOutput(WithGold):
     stage2_validator: ValidatorStage | None = None
     flags: Flags | None = None
     inputs: Inputs | None = None
-    error: str | None = None
+    error: Text = None
 
 
 class Output(ParsedOutput):
@@ -206,14 +212,14 @@ class StageDelta(Row):
 class Runtime(Row):
     parsed_output: ParsedOutput | None = None
     process_trace: list[TraceEntry] | None = None
-    error: str | None = None
+    error: Text = None
 
 
 class Scorecard(WithGold):
     """One line of scorecards.jsonl."""
 
-    run_id: str | None = None
-    profile: str | None = None
+    run_id: Text = None
+    profile: Text = None
     meta: Meta
     inputs: Inputs | None = None
     ate: Ate | None = None
@@ -228,9 +234,9 @@ class Scorecard(WithGold):
 class Gold(WithGold):
     """One line of gold.jsonl."""
 
-    uid: str | int | None = None
-    text_id: str | int | None = None
-    id: str | int | None = None
+    uid: Id = None
+    text_id: Id = None
+    id: Id = None
 
     def name(self) -> str:
         return first_id(self.uid, self.text_id, self.id)

@@ -1,9 +1,12 @@
-"""The files of a run -> its units, in shards of bounded size; in the same pass, the scorecards of its outputs."""
+"""The files of a run -> its units, in shards of bounded size; in the same pass, the scorecards of its outputs.
+
+Scorecards: seed cr_hallucination_rate sections 2-3, seed cr_metrics_spec sections 4.1-4.3; decision D10.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,6 +25,7 @@ from ...core.workers import Workers
 from .read import (
     FILES,
     CrOptions,
+    at,
     final_rows,
     gold_rows,
     profile_of,
@@ -29,13 +33,23 @@ from .read import (
     read_override,
     text_id,
 )
-from .sample import unit_row, units_frame
-from .schema import Output, Scorecard, TupleRow
-from .scorecard import STAGE_DELTA, scorecard
+from .sample import drop_reason, unit_row, units_frame
+from .schema import Aspect, Output, Scorecard, TupleRow
 from .tuples import KNOWN, polarity_of
 
 SHARD_BYTES = 32 << 20
 """A file is read in byte ranges of about this size, whatever the workers: memory does not grow with the file."""
+
+
+STAGE_DELTA = (
+    "changed",
+    "pairs_changed",
+    "label_changed",
+    "n_s1_pairs",
+    "n_final_pairs",
+    "change_type",
+)
+"""What scoring finds of a change: columns of the units, and fields of the scorecard."""
 
 
 def _score_shard(
@@ -199,6 +213,73 @@ def _warn_of_gaps(
     if not units["has_gold"].any():
         message = "no sample has gold: every metric that needs it is not measured"
         problems.warn("no-gold", message, file=path)
+
+
+def build_filtered_aspects(
+    text: str,
+    aspects: Iterable[Aspect],
+    options: CrOptions,
+) -> list[Aspect]:
+    """The aspects with `action` (keep or drop) and `drop_reason` (null where kept). Seed cr_hallucination_rate 3."""
+    filtered = []
+    for aspect in aspects:
+        reason = drop_reason(text, aspect, options)
+        action = "drop" if reason else "keep"
+        filtered.append(aspect.model_copy(update={"action": action, "drop_reason": reason}))
+    return filtered
+
+
+def scorecard(
+    output: Output,
+    gold: Sequence[TupleRow],
+    options: CrOptions,
+) -> dict[str, Any]:
+    """One line of scorecards.jsonl; what is in its `stage_delta`, scoring finds.
+
+    The line of the `output` is kept whole under `runtime.parsed_output`.
+    """
+    raw = output.content
+    inputs = raw.get("inputs") or {}
+    flags = raw.get("flags") or {}
+    aspects = at(output, "stage1_ate", "aspects") or ()
+    filtered = build_filtered_aspects(output.meta.input_text or "", aspects, options)
+    dropped = [aspect.term for aspect in filtered if aspect.drop_reason]
+    validator = []
+    for stage in ("stage1", "stage2"):
+        verdict = raw.get(f"{stage}_validator")
+        if verdict is not None:
+            validator.append({**verdict, "stage": stage})
+    return {
+        "run_id": output.meta.run_id,
+        "profile": output.meta.profile,
+        "meta": raw["meta"],
+        "inputs": {
+            **inputs,
+            "gold_tuples": [row.model_dump(exclude_unset=True) for row in gold],
+            "ate_debug": {
+                "raw": [aspect.model_dump(include={"term", "span"}) for aspect in filtered],
+                "filtered": [aspect.model_dump() for aspect in filtered],
+                "kept_terms": [aspect.term for aspect in filtered if not aspect.drop_reason],
+                "dropped_terms": dropped,
+            },
+            "aspect_sentiments": inputs.get("aspect_sentiments") or [],
+        },
+        "ate": {"hallucination_flag": bool(dropped)},
+        "atsa": {"sentiment_judgements": []},
+        "validator": validator,
+        "moderator": raw.get("moderator") or {},
+        "stage_delta": dict.fromkeys(STAGE_DELTA),
+        "flags": {
+            name: bool(flags.get(name))
+            for name in ("parse_failed", "generate_failed", "fallback_used")
+        },
+        "latency": {"total_ms": output.meta.latency_ms},
+        "runtime": {
+            "parsed_output": raw,
+            "process_trace": raw.get("process_trace") or [],
+            "error": raw.get("error"),
+        },
+    }
 
 
 def write_scorecards(

@@ -362,19 +362,12 @@ def tuple_f1(
     of_gold = Side([_read(value, gold=True) for value in gold], policy)
     of_pred = Side([_read(value) for value in pred], policy)
     found = match_pairs(of_gold.pairs[key], of_pred.pairs[key])
-    tp, fp, fn = found.counts
-    precision, recall = (tp / (tp + others) if tp else 0.0 for others in (fp, fn))
-    f1 = found.f1
-    if tp + fn == 0 and policy.pairless == "out":
-        precision = recall = f1 = math.nan
-    return TupleF1(
-        precision,
-        recall,
-        f1,
-        tp,
-        fp,
-        fn,
-    )
+    tp, *wrong = found.counts
+    precision, recall = (tp / (tp + others) if tp else 0.0 for others in wrong)
+    shares = precision, recall, found.f1
+    if policy.pairless == "out" and not of_gold.pairs[key]:
+        shares = math.nan, math.nan, math.nan
+    return TupleF1(*shares, *found.counts)
 
 
 def _read(
@@ -398,12 +391,9 @@ def rank(
 
     Grounding is explicit where the tuple says so, or says nothing and has a term. A missing confidence ranks lowest.
     """
-    if row.grounding:
-        explicit = row.grounding.strip().lower() == "explicit"
-    else:
-        explicit = term != ""
+    grounding = row.grounding or ("explicit" if term else "")
     confidence = -1.0 if row.confidence is None else row.confidence
-    return explicit, confidence, not row.drop_reason
+    return grounding.strip().lower() == "explicit", confidence, not row.drop_reason
 
 
 def representatives(

@@ -34,9 +34,9 @@ from .facts import (
     clause_facts,
     closing,
     has_figure,
+    restated,
     value_facts,
 )
-from .restated import restated
 from .text import TEN_THOUSAND, written
 
 Evidence = dict[str, Any]

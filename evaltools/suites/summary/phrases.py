@@ -162,8 +162,6 @@ def _compile(
     particles: tuple[str, ...],
 ) -> Compiled:
     source = source.lower()
-    if not source.strip():
-        raise ValueError("an empty phrase")
     if source.count("…") > MOST_GAPS:
         raise ValueError(f"at most {MOST_GAPS} of the sign …: each more takes 12 times as long")
     if mode == "substring":

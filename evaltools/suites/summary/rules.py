@@ -369,9 +369,7 @@ def read_rules(file: File) -> Rules:
     InputError, with the reasons in its `problems` as well, for one that is no rule file.
     """
     content = read_json(file)
-    if not isinstance(content, dict):
-        raise file.fatal("not-an-object", "a rule file is one JSON object")
-    if "extends" in content:
+    if isinstance(content, dict) and "extends" in content:
         extended = content["extends"]
         message = ""
         if extended not in bundled() or file.path == FOLDER / f"{extended}.json":

@@ -18,11 +18,10 @@ from ...core.suite import Scored, Source, Suite
 from ...core.workers import Workers
 from .artifacts import write_artifacts
 from .cards import sample_view
-from .checks import checks
 from .options import SummaryOptions, rules_in_force
 from .read import read_cases
 from .rules import JUDGED, METRICS
-from .states import finding, verdicts
+from .states import checks, finding, verdicts
 from .units import finish, score_cases
 
 JSON_COLUMNS = [

@@ -9,8 +9,8 @@ import pytest
 
 from evaltools import evaluate
 from evaltools.suites.cr.read import CrOptions
+from evaltools.suites.cr.sample import drop_reason
 from evaltools.suites.cr.schema import Aspect
-from evaltools.suites.cr.scorecard import drop_reason
 from tests.files import write_lines
 from tests.suites.cr.cards import output, run, scorecard
 

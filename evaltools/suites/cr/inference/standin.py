@@ -84,11 +84,8 @@ def _actions(
     data: Mapping[str, Any],
 ) -> list[dict[str, Any]]:
     """Of candidates that disagree those are dropped that overlook a negation."""
-    flagged = {name for conflict in data["conflict_flags"] for name in conflict["tuple_ids"]}
     actions = []
     for candidate in data["candidates"]:
-        if candidate["tuple_id"] not in flagged:
-            continue
         evidence = candidate["evidence"]
         is_positive = _holds(evidence, "good") != _holds(evidence, "negation")
         right = is_positive == (candidate["polarity"] == "positive")
