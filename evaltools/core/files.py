@@ -22,6 +22,11 @@ from .language import PACKAGE, first_ten, speaking
 
 NOTEBOOK = "metric_report.ipynb"  # of a report, in its folder
 
+Fields = dict[str, Any]
+"""Names and their values: a JSON object, a row of a file, the columns of a unit."""
+
+Names = tuple[str, ...]
+
 YOURS = ".yours"  # behind the name of a file of ours that a person changed, when it is set aside
 
 
@@ -31,7 +36,7 @@ def asset_dir(name: str) -> Path:
     return inside if inside.is_dir() else PACKAGE.parent / name
 
 
-def toml_beside(module: str, name: str) -> dict[str, Any]:
+def toml_beside(module: str, name: str) -> Fields:
     """What a TOML file of the package holds, which stands beside the module of this `__file__`."""
     return tomllib.loads(Path(module).with_name(name).read_text(encoding="utf-8"))
 
@@ -122,7 +127,7 @@ def refuse_input(
             )
 
 
-def beside(target: Path) -> dict[str, Any]:
+def beside(target: Path) -> Fields:
     """How `tempfile` names what is to become `target`, and where it lies."""
     return {"prefix": f".{target.name[:30]}.", "suffix": ".part", "dir": target.parent}
 

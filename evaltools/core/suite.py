@@ -17,6 +17,7 @@ import pandas as pd
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict
 
+from .files import Names
 from .. import BUILT_IN
 from .check import Check
 from .errors import Problems, UsageError, reason
@@ -39,10 +40,10 @@ class SuiteOptions(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    derived: ClassVar[tuple[str, ...]] = ()
+    derived: ClassVar[Names] = ()
     """Options that follow from the content of a file: `locate` sets them, users do not."""
 
-    costly: ClassVar[tuple[str, ...]] = ()
+    costly: ClassVar[Names] = ()
     """Options by which something may be spent or sent to somebody. `check` lacks them, and no manifest sets them."""
 
     def policy(self) -> dict[str, Any]:
@@ -97,7 +98,7 @@ class Breakdown:
 
     title: str
     column: str
-    metrics: tuple[str, ...]
+    metrics: Names
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,7 +164,7 @@ class Suite:
         pd.DataFrame | Scored,
     ]
     metrics: Callable[[Any], MetricTable]
-    headline: Callable[[Any, frozenset[str]], tuple[str, ...]]
+    headline: Callable[[Any, frozenset[str]], Names]
     primary: Callable[[Any, frozenset[str]], str] | None = None
     recognised: tuple[str, ...] = ()
     options: type[SuiteOptions] = SuiteOptions
@@ -173,13 +174,13 @@ class Suite:
     artifacts: Callable[[Any, Path], None] | None = None
     notebook: str | Path | None = None
     study_notebook: str | Path | None = None
-    paper: tuple[str, ...] = ()
+    paper: Names = ()
     together: bool = False
     sample_view: Callable[[Any], Any] | None = None
     finding: Callable[[Any], tuple[str, str] | None] | None = None
     decode: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)
     breakdowns: tuple[Breakdown, ...] = ()
-    runner: tuple[str, ...] = ()
+    runner: Names = ()
     file: Path | None = None
     metrics_file: Path | None = None
     further: tuple[AnyMetric, ...] = ()
@@ -192,7 +193,7 @@ class Suite:
         self,
         options: Any,
         blocked: frozenset[str],
-    ) -> tuple[str, ...]:
+    ) -> Names:
         """The headline without the metrics that checks block, the suite's primary metric first."""
         names = [name for name in self.headline(options, blocked) if name not in blocked]
         leading = self.primary(options, blocked) if self.primary else ""

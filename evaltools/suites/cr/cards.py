@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from ...core.check import Check, duplicate_texts, share_check
-from ...core.files import write_csv, write_text
+from ...core.files import Fields, write_csv, write_text
 from ...core.language import listed, say
 from ...core.metric import Metric
 from ...report.run import Run
@@ -127,7 +127,7 @@ def card(
     *,
     key: Key,
     policy: MatchPolicy,
-) -> dict[str, Any]:
+) -> Fields:
     """The card of a sample: tags, rows, places, review. The rows are marked under a key and a match policy."""
     columns = {name: sample[name] for name in ("gold", "stage1", "final")}
     rows = card_rows(columns, key, policy)
@@ -398,7 +398,7 @@ def artifacts(
     An empty cell is not measured, counts are whole numbers, and `blocked` lists the metrics that mean nothing here,
     divided by semicolons (D47).
     """
-    values: dict[str, Any] = run.to_dict()
+    values: Fields = run.to_dict()
     for metric in run.metrics:
         is_count = isinstance(metric, Metric) and not metric.denominator
         if is_count and values[metric.name] is not None:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from pydantic import AliasChoices, Field, field_validator
 
 from ...core.errors import InputError, Problems
+from ...core.files import Fields, Names
 from ...core.json_files import read_json, read_jsonl
 from ...core.records import File, fitted, unique_records
 from ...core.suite import Source, SuiteOptions
@@ -34,11 +35,11 @@ class CrOptions(SuiteOptions):
         description="How tuples are matched: spec, reference, or switches as in spacing=collapse,implicit=set,"
         "pairless=zero (docs/decisions.md, D5, D6, D26).",
     )
-    stop_terms: tuple[str, ...] = Field(
+    stop_terms: Names = Field(
         STOP_TERMS,
         description="Terms that are no valid aspect (repeatable; they replace the default list).",
     )
-    allowlist: tuple[str, ...] = Field(
+    allowlist: Names = Field(
         ALLOWLIST, description="Valid aspects even if of one character or stop terms (repeatable)."
     )
     gold: Path | None = Field(
@@ -46,7 +47,7 @@ class CrOptions(SuiteOptions):
         description="Gold file that replaces the run's own gold; without it the run's own counts.",
     )
 
-    profile: tuple[str, ...] = Field(
+    profile: Names = Field(
         (), description="Only the rows of this profile (repeatable); without it all rows."
     )
 
@@ -69,7 +70,7 @@ class CrOptions(SuiteOptions):
         """How tuples are matched."""
         return match_policy(self.match)
 
-    def policy(self) -> dict[str, Any]:
+    def policy(self) -> Fields:
         """All that decides the numbers. The gold file is an input, hashed by its content."""
         policy = {
             **self.model_dump(mode="json", exclude={"gold", "profile"}),
@@ -246,7 +247,7 @@ class OverrideGate(Row):
 def read_override(
     path: Path | None,
     problems: Problems,
-) -> dict[str, Any]:
+) -> Fields:
     """The columns of the override gate: override_candidate_n, override_applied_n, has_override.
 
     A file that does not fit is an error, without which the run can be scored: under on_error="skip" it is left out.

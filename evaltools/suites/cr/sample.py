@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 from msgspec import json
 
+from ...core.files import Fields
 from ...core.metric import set_f1
 from .read import (
     FINAL_SOURCES,
@@ -63,10 +64,6 @@ PARSE_FAILED = re.compile(rb"_parse(?<=atsa_parse|json_parse)")
 _as_json = json.Encoder().encode
 
 
-Columns = dict[str, Any]
-"""What is counted in a sample, name by name."""
-
-
 class Action(NamedTuple):
     """Who did what to which tuples, and why."""
 
@@ -81,7 +78,7 @@ def unit_row(
     gold_rows: Sequence[TupleRow],
     line: int,
     options: CrOptions,
-) -> Columns:
+) -> Fields:
     """What is counted in one sample with these gold tuples, name by name; null means that it takes no part.
 
     The tuples of a stage are in order of appearance, each normal form once.
@@ -142,14 +139,14 @@ def _f1_columns(
     stage1: Side,
     final: Side,
     protocol: bool,
-) -> Columns:
+) -> Fields:
     """F1 before and after review under every key, pairs after it, and what review did to a sample that it has seen.
 
     A sample without gold has no F1 and counts nothing; neither does, by the policy, one whose gold has no pair under
     the key (D26). Explicit F1 compares the final tuples, or those with a term, with the gold that has a term.
     Seeds cr_metrics_spec 3.1, 3.3, 4.1, cr_f1_metrics_examples 1.
     """
-    columns: Columns = {}
+    columns: Fields = {}
     for key in KEYS:
         before = after = match_pairs(gold.pairs[key], final.pairs[key])
         if stage1.pairs[key] != final.pairs[key]:  # review often changes nothing
@@ -182,7 +179,7 @@ def _aspect_columns(
     final: Side,
     ranked: Ranked,
     options: CrOptions,
-) -> Columns:
+) -> Fields:
     """F1 with one tuple an aspect, and whether some term or ref carries two polarities. Seed cr_metrics_spec 3.4, D7."""
     policy = options.match_policy
     terms = [term_key(named.term, policy) for _, named in ranked]
@@ -192,7 +189,7 @@ def _aspect_columns(
         aspects = [named.ref or named.term for _, named in ranked]
     if len(set(aspects)) < len(final.tuples):
         final = Side(representatives(ranked, aspects), policy)
-    columns: Columns = {"f1_after_rep": gold.f1(final, options.key)}
+    columns: Fields = {"f1_after_rep": gold.f1(final, options.key)}
     for suffix, of in (("", terms), ("_refpol", refs)):
         raw, unsettled = conflicts(ranked, of)
         columns[f"conflict_raw{suffix}"] = raw
@@ -204,7 +201,7 @@ def _implicit_columns(
     card: Scorecard,
     gold_rows: Sequence[TupleRow],
     rows: Sequence[TupleRow],
-) -> Columns:
+) -> Fields:
     """F1 of the predicted polarities against those of implicit gold. Seed cr_metrics_spec 3.2, 3.5.
 
     Counted are the valid polarities (positive, negative, neutral) of implicit gold and of all final tuples. Invalid
@@ -236,7 +233,7 @@ def _review_columns(
     stage1: Side,
     final: Side,
     protocol: bool,
-) -> Columns:
+) -> Fields:
     """What reviewers and arbiter did, and whether review changed the sample. Seed cr_metrics_spec 4.1, 4.2.
 
     Changed: the (term, polarity) pairs differ, where an implicit tuple is one whatever its ref, or both labels exist and
@@ -282,7 +279,7 @@ def _risk_columns(
     text: str,
     final: Side,
     options: CrOptions,
-) -> Columns:
+) -> Fields:
     """Risks that the validator found, opinions without ground, aspects that filtering dropped, terms beyond the text.
 
     Of a dropped aspect the stored reason counts where it is one of DROP_REASONS, else the one that its term and span

@@ -17,7 +17,7 @@ import pandas as pd
 import pyarrow as pa
 
 from ...core.errors import Problems
-from ...core.files import beside, refuse_input, state
+from ...core.files import Fields, beside, refuse_input, state
 from ...core.json_files import decoder, read_jsonl, shards
 from ...core.records import File, unique_records
 from ...core.suite import Source
@@ -75,7 +75,7 @@ def _score_shard(
         decode=None if is_outputs else decoder(Scorecard),
     )
     gold_by_id, _ = _gold_of(files.get("gold"))
-    rows: list[dict[str, Any]] = []
+    rows: list[Fields] = []
     for number, card in records:
         uid = text_id(card)
         where = {"line": number, "id": uid}
@@ -233,7 +233,7 @@ def scorecard(
     output: Output,
     gold: Sequence[TupleRow],
     options: CrOptions,
-) -> dict[str, Any]:
+) -> Fields:
     """One line of scorecards.jsonl; what is in its `stage_delta`, scoring finds.
 
     The line of the `output` is kept whole under `runtime.parsed_output`.

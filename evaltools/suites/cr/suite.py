@@ -14,32 +14,27 @@ from .cards import artifacts, checks, finding, sample_view
 from .read import FILES, MAIN, RUNNER, CrOptions, locate
 from .sample import Action
 from .score import score
-from .tuples import EvalTuple, Key
+from .tuples import EvalTuple
 
 TABLES = toml_beside(__file__, "metrics.toml")
 
 
 @cache
-def metric_table(protocol: Key) -> MetricTable:
+def metrics(options: CrOptions) -> MetricTable:
     """Every metric, then other names for some of them: the short ones stand for those under the protocol's key.
 
-    >>> [metric.alias_of for metric in metric_table("refpol") if metric.name == "tuple_f1_s2"]
+    >>> [metric.alias_of for metric in metrics(CrOptions()) if metric.name == "tuple_f1_s2"]
     ['tuple_f1_s2_refpol']
     """
     table = [make_metric(row) for row in TABLES["counts"]]
     for key, words in TABLES["key"].items():
         table += [make_metric(row, key=key, **words) for row in TABLES["by_key"]]
-    table += [make_metric(row, protocol=protocol) for row in TABLES["metric"]]
+    table += [make_metric(row, protocol=options.key) for row in TABLES["metric"]]
     by_name = {metric.name: metric for metric in table}
     for alias, template in TABLES["aliases"].items():
-        name = template.format(protocol=protocol)
+        name = template.format(protocol=options.key)
         table.append(replace(by_name[name], name=alias, alias_of=name))
     return tuple(table)
-
-
-def metrics(options: CrOptions) -> MetricTable:
-    """The metric table under the protocol of the options."""
-    return metric_table(options.key)
 
 
 def headline(
@@ -54,14 +49,6 @@ def headline(
     return tuple(name.format(key=key, other=other) for name in TABLES["headline"])
 
 
-def primary(
-    options: CrOptions,
-    blocked: frozenset[str],
-) -> str:
-    """F1 after review under the protocol's key; by term where that cannot be measured."""
-    return headline(options, blocked)[1]
-
-
 SUITE = Suite(
     name="cr",
     title="Conflict Review",
@@ -72,7 +59,6 @@ SUITE = Suite(
     score=score,
     metrics=metrics,
     headline=headline,
-    primary=primary,
     checks=checks,
     artifacts=artifacts,
     notebook="cr_run.ipynb",

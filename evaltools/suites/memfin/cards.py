@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from ...core.check import Check, check_lines, duplicate_texts, share_check
-from ...core.files import write_json, write_jsonl, write_text
+from ...core.files import Fields, write_json, write_jsonl, write_text
 from ...core.language import listed, say
 from ...core.manifest import SCHEMA_VERSION
 from ...report.run import Run
@@ -51,7 +51,7 @@ def in_order(result: Run, units: pd.DataFrame) -> pd.DataFrame:
     return turns.loc[n_failed.sort_values(ascending=False, kind="stable").index]
 
 
-def card(turn: Turn) -> dict[str, Any]:
+def card(turn: Turn) -> Fields:
     """The card of a turn.
 
     tags, rows (one a measure: what was required, the turn's score and what it falls short of), places (forbidden words
@@ -343,7 +343,7 @@ def _with_none(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.astype(object).where(frame.notna(), None)
 
 
-def metrics_summary(result: Run) -> dict[str, Any]:
+def metrics_summary(result: Run) -> Fields:
     """micro, macro, counts and by_dialog of the five measures; null is "not measured".
 
     `by_dialog` holds the dialogues with an eligible turn. `counts`: every turn of a valid dialogue

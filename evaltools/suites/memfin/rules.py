@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ...core.files import toml_beside
+from ...core.files import Fields, toml_beside
 from ...core.metric import set_f1
 from .schema import Dialog, ProfileSnapshot, ProfileTruth, Turn
 
@@ -80,7 +80,7 @@ def continuity(
     return columns, sums if measured else {}
 
 
-def resolve_key(key: str, dialog: Dialog) -> dict[str, Any]:
+def resolve_key(key: str, dialog: Dialog) -> Fields:
     """A memory key with the text that it asks for: key, resolvable, target_text, resolver.
 
     `profile_gt.FIELD`, `profile_gt.LIST[i]` (i from 0) or `history_turn_index:n`: the n-th user turn (from 1) of the
@@ -170,7 +170,7 @@ ORIGINS = {
 }
 
 
-def profile_columns(dialog: Dialog) -> dict[str, Any]:
+def profile_columns(dialog: Dialog) -> Fields:
     """The M2 columns of a dialogue; without a true profile it is skipped and the scores are null."""
     if not dialog.profile_gt.model_fields_set:
         return {"m2_dialog": 0, "m2_skipped": 1}
@@ -193,7 +193,7 @@ def score_profile(
     truth: ProfileTruth,
     snapshot: ProfileSnapshot,
     replies: str,
-) -> list[dict[str, Any]]:
+) -> list[Fields]:
     """The five fields of one dialogue: metric, truth, predicted, origin, score.
 
     `metric` is without "m2_": accuracy (0 or 1) of three, set F1 of two. `snapshot` is the last one of the dialogue,
@@ -229,7 +229,7 @@ def score_profile(
     return [dict(zip(("metric", "truth", "predicted", "origin", "score"), f)) for f in fields]
 
 
-def _value(words: dict[str, Any], text: str) -> str | None:
+def _value(words: Fields, text: str) -> str | None:
     """The value that a text names; None for one that is unknown."""
     return next((value for value, known in words["values"].items() if text in known), None)
 
@@ -258,7 +258,7 @@ CANONICAL = {
 }
 """Spelling of a required risk tag -> the tag."""
 
-Found = tuple[dict[str, Any], dict[str, Any]]
+Found = tuple[Fields, Fields]
 """The columns of a measure, and what its metrics sum: nothing where nothing is required of the turn."""
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 from pydantic import Field
 
 from ...core.errors import InputError, Problems
-from ...core.files import dumps, first_names
+from ...core.files import Fields, dumps, first_names
 from ...core.json_files import read_json, read_jsonl
 from ...core.records import File, fitted, unique_records
 from ...core.suite import Source, SuiteOptions
@@ -96,7 +96,7 @@ def score(
     change nothing.
     """
     file = File(source.files["trace"], problems)
-    rows: list[dict[str, Any]] = []
+    rows: list[Fields] = []
     states: Counter[str] = Counter()
     dialogs = unique_records(
         read_jsonl(file, Dialog),
@@ -136,7 +136,7 @@ def score(
 
 def _gaps(
     dialog: Dialog,
-    rows: Sequence[dict[str, Any]],
+    rows: Sequence[Fields],
 ) -> Iterator[tuple[str, str, str]]:
     """(code, message, field) of each thing that a dialogue lacks but can be scored without; `rows`: one a turn."""
     for scored in rows[0].get("profile", ()):
@@ -168,7 +168,7 @@ JSON = [name for name, kind in COLUMNS.items() if kind == "json"]
 def score_dialog(
     dialog: Mapping[str, Any],
     ignore_memory_keys: bool = False,
-) -> list[dict[str, Any]]:
+) -> list[Fields]:
     """The measures M1, M3, M4 and M5 of every turn of a dialogue (memfin_metrics 3 and 4).
 
     dialog: a line of dialog_trace.jsonl, as a dict.
@@ -229,7 +229,7 @@ def score_dialog(
 def dialog_units(
     dialog: Dialog,
     ignore_memory_keys: bool,
-) -> list[dict[str, Any]]:
+) -> list[Fields]:
     """The units of a valid dialogue, one a turn, with the columns of COLUMNS.
 
     A sum that is left out of a row is null: the turn is not eligible. The values of the dialogue
@@ -243,9 +243,9 @@ def dialog_units(
         "scenario_type": dialog.scenario_type,
         "difficulty": dialog.difficulty,
     }
-    rows: list[dict[str, Any]] = []
+    rows: list[Fields] = []
     for turn in dialog.turns:
-        row: dict[str, Any] = {
+        row: Fields = {
             **of_dialog,
             "turn_pair_id": turn.turn_pair_id,
             "turn_status": turn.turn_status,

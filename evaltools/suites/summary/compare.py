@@ -18,7 +18,7 @@ from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
 from typing import Any
 
-from .entities import Entity, ReadText, month_and_day
+from .entities import Entity, ReadText, Texts, month_and_day
 from .facts import (
     CHANGE,
     CLAIM,
@@ -94,7 +94,7 @@ class Comparison:
 
 def compare(
     summary: ReadText,
-    sources: Sequence[ReadText],
+    sources: Texts,
     in_other_words: Mapping[str, Evidence],
     relations: bool = True,
 ) -> Comparison:
@@ -197,7 +197,7 @@ class Sources:
     kind alone, which a word may tell apart though it stands around others too.
     """
 
-    def __init__(self, sources: Sequence[ReadText]):
+    def __init__(self, sources: Texts):
         self.values: list[Fact] = []
         clauses: list[Fact] = []
         for number, source in enumerate(sources):

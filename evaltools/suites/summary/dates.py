@@ -11,7 +11,7 @@ from calendar import monthrange
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 
-from .text import NATIVE, ONES, any_of, hangul_value
+from .text import NATIVE, ONES, Match, any_of, hangul_value
 
 Day = tuple[str, int, int]
 """Year in figures, month and day; "" and 0 where they are not named."""
@@ -104,7 +104,7 @@ def numbered(forms: Iterable[str]) -> str:
     return "|".join(parts)
 
 
-def parts_of(match: re.Match[str]) -> dict[str, str]:
+def parts_of(match: Match) -> dict[str, str]:
     """The groups of a match of `numbered` forms, under the names that the forms gave them."""
     parts = {}
     for name, text in match.groupdict().items():
@@ -146,7 +146,7 @@ _LAST_DAY = re.compile(
 """What follows a date: the day up to which it goes on (3월 3일~17일)."""
 
 
-def read_date(match: re.Match[str]) -> Day | None:
+def read_date(match: Match) -> Day | None:
     """The date of a match of DATE; None where there is no such day."""
     parts = parts_of(match)
     year = _in_figures(parts.get("y", "").lstrip("'"))
@@ -177,7 +177,7 @@ def _in_figures(part: str) -> str:
     return str(hangul_value(part))
 
 
-def days_from(match: re.Match[str]) -> Iterator[StatedDay]:
+def days_from(match: Match) -> Iterator[StatedDay]:
     """The date of a match of DATE, and each later day up to which it goes on (3월 3일~17일)."""
     found = read_date(match)
     start, end = match.span()
@@ -285,7 +285,7 @@ CLOCK = numbered(CLOCK_FORMS)
 """`clock_values` reads a match of it."""
 
 
-def clock_values(match: re.Match[str]) -> list[str]:
+def clock_values(match: Match) -> list[str]:
     """The time of a match of CLOCK, and those it may be read as; none where there is no such hour.
 
     A time of 24 hours has two figures for the hour (14:30, 02:30), one of unknown half of the day

@@ -56,6 +56,8 @@ class ReadText:
     figures: Sequence[Entity] = ()
 
 
+Texts = Sequence[ReadText]
+
 _unit_words = lru_cache(maxsize=8)(UnitWords)
 
 
@@ -186,7 +188,7 @@ def bare_figures(
 
 def unread_figures(
     summary: ReadText,
-    sources: Sequence[ReadText],
+    sources: Texts,
 ) -> list[str]:
     """The figures of a summary that are read as no value, and of which a number stands in no source (D20).
 

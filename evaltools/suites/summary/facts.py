@@ -162,7 +162,10 @@ _OF_LISTS = (",", "·", "/")
 LONGEST_LIST = 200
 """Characters of a list of which something is said at its end."""
 
-NO_WORDS: frozenset[str] = frozenset()
+Words = frozenset[str]
+"""What is said of a value, by its names, or the pairs of syllables and values around it."""
+
+NO_WORDS = Words()
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +179,8 @@ class Fact:
 
     entity: Entity
     number: int
-    says: frozenset[str]
-    words: frozenset[str]
+    says: Words
+    words: Words
     is_reckoned: bool = False
 
     @property
@@ -217,7 +220,7 @@ def value_facts(read: ReadText, number: int = 0) -> list[Fact]:
     return result
 
 
-def _cells(raw: str) -> list[tuple[int, frozenset[str]]]:
+def _cells(raw: str) -> list[tuple[int, Words]]:
     """Where each cell of the tables of a text begins, with the first words of its row; none beyond a table."""
     cells = [(0, NO_WORDS)]
     for table in _TABLE.finditer(raw):
@@ -239,7 +242,7 @@ def _fact(
     index: int,
     first: int,
     number: int,
-    of_cell: frozenset[str],
+    of_cell: Words,
 ) -> Fact:
     """What is said of one of the values of a text; what stands before `first` is said of another one."""
     entity = entities[index]
@@ -301,7 +304,7 @@ def clause_facts(read: ReadText, number: int = 0) -> list[Fact]:
     return result
 
 
-def _claimed(clause: str) -> frozenset[str]:
+def _claimed(clause: str) -> Words:
     """The polarity of a clause: that something is paid, there or possible, or not."""
     if said := closing(clause):
         return frozenset({said})
@@ -324,12 +327,12 @@ def closing(clause: str) -> str | None:
     return end and end.lastgroup
 
 
-def _item_words(text: str) -> frozenset[str]:
+def _item_words(text: str) -> Words:
     """What a value is of, with the units of other figures (대물 1사고당 is 대물, and 사고당)."""
     return syllable_pairs(_FIGURE.sub(" ", text))
 
 
-def _sides(before: str, after: str) -> frozenset[str]:
+def _sides(before: str, after: str) -> Words:
     says = {side for side, pattern in _BEHIND.items() if pattern.match(after)}
     says |= {side for side, pattern in _AHEAD.items() if pattern.search(before)}
     behind = STOP.split(_ASIDE.sub("", _BRACKET.sub("", after)), maxsplit=1)[0]
@@ -349,7 +352,7 @@ def payment(clause: str) -> str | None:
     return PAID if _PAID.search(clause) else None
 
 
-def syllable_pairs(text: str) -> frozenset[str]:
+def syllable_pairs(text: str) -> Words:
     """The pairs of syllables of the words of a text, endings left out: spelling and spacing matter little."""
     pairs = set()
     for word in _WORD.findall(text):

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from ...core.errors import Problems, UsageError
+from ...core.files import Fields
 from ...core.manifest import policy_hash
 from ...core.suite import SuiteOptions
 from ...llm.messages import BaseUrl
@@ -102,9 +103,9 @@ class SummaryOptions(SuiteOptions):
             raise UsageError("the hybrid judge needs the name of a model (judge_model)")
         return self
 
-    def policy(self) -> dict[str, Any]:
+    def policy(self) -> Fields:
         """What can change a number: the rules by content, and the judge only where it is asked."""
-        policy: dict[str, Any] = {
+        policy: Fields = {
             "rules": self.rules_identity,
             "rules_version": self.rules_version,
             "judge": self.judge,

@@ -28,7 +28,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import chain
 
-from .text import NATIVE, any_of
+from .text import NATIVE, Match, any_of
 
 Spans = list[tuple[int, int]]
 
@@ -103,7 +103,7 @@ def find_outside(
     return outside
 
 
-def search(phrases: Compiled, text: str) -> re.Match[str] | None:
+def search(phrases: Compiled, text: str) -> Match | None:
     """The match that begins first."""
     matches = [regex.search(text) for regex in _to_try(phrases, text)]
     return min(filter(None, matches), key=lambda match: match.start(), default=None)
@@ -146,7 +146,7 @@ def expand(source: str, words: Mapping[str, str]) -> str:
     '(확인|문의) 필요'
     """
 
-    def named(match: re.Match[str]) -> str:
+    def named(match: Match) -> str:
         name = match[1]
         if name not in words:
             raise ValueError(f"no words named {name!r}; there are: {', '.join(words) or 'none'}")
@@ -173,7 +173,7 @@ def _compile(
     return tuple((anchor, regex) for anchor in anchors)
 
 
-def _part(part: re.Match[str], particles: str) -> str:
+def _part(part: Match, particles: str) -> str:
     """The regular expression of a part of a pattern, which what stands around it decides too."""
     kind = part.lastgroup
     text = part[kind or 0]
@@ -220,7 +220,7 @@ def _anchors(source: str) -> tuple[str, ...]:
         known[chr(0xE000 + len(known))] = literals
         return f" {[*known][-1]} "
 
-    def of_group(group: re.Match[str]) -> str:
+    def of_group(group: Match) -> str:
         alternatives = [*map(best, group[1].split("|"))]
         return sign(tuple(chain(*alternatives)) if all(alternatives) else ())
 

@@ -19,6 +19,7 @@ from .text import (
     NOTATION,
     SMALL,
     TEN_THOUSAND,
+    Match,
     Number,
     Value,
     any_of,
@@ -162,7 +163,7 @@ class QuantityReader:
         self.quantities: list[Quantity] = []
         self._bare: list[Number] = []  # a later figure may lend them its unit
 
-    def figure(self, match: re.Match[str]) -> int:
+    def figure(self, match: Match) -> int:
         """100원, and $ 100: a sign that stands before its figure."""
         return self._figure(match.end(), match["figure"])
 
@@ -193,7 +194,7 @@ class QuantityReader:
         self._add(unit, number.value, begin, end)
         return end
 
-    def hangul(self, match: re.Match[str]) -> int:
+    def hangul(self, match: Match) -> int:
         """삼천만원, 구십 일: the longest numeral of the run with a unit, or a sum as speech has it (일억 오천)."""
         run, start = match["hangul"], match.start("hangul")
         for end in range(len(run), 0, -1):
@@ -225,7 +226,7 @@ class QuantityReader:
                 return stop
         return start + len(run.split()[0])
 
-    def numeral(self, match: re.Match[str]) -> int:
+    def numeral(self, match: Match) -> int:
         """두 달: a numeral in words. One of a countable (한 번) says no count."""
         value = NATIVE[match["numeral"]]
         named = self.words.behind(self.text, match.end())
@@ -241,7 +242,7 @@ class QuantityReader:
         )
         return named.end
 
-    def ratio(self, match: re.Match[str]) -> int:
+    def ratio(self, match: Match) -> int:
         """7:3, 8대 2: two shares of a whole; other figures with a colon are read one by one."""
         shares = {name: int(match[name]) for name in ("one", "other")}
         whole = sum(shares.values())
@@ -251,7 +252,7 @@ class QuantityReader:
             self._add(self.words.of_kind["percent"], share * 100 // whole, *match.span(name))
         return match.end()
 
-    def fraction(self, match: re.Match[str]) -> int:
+    def fraction(self, match: Match) -> int:
         """3분의 1, 3분의 1/2 as a percentage."""
         parts, share = (int(match[name] or match[name + "2"]) for name in ("parts", "share"))
         if parts:

@@ -23,7 +23,7 @@ from pydantic import (
 )
 
 from ...core.errors import InputError, Problems, UsageError
-from ...core.files import nearest, sha256
+from ...core.files import Names, nearest, sha256
 from ...core.json_files import read_json
 from ...core.manifest import policy_hash
 from ...core.records import File, misfit
@@ -91,7 +91,7 @@ class PhraseSet(_Strict):
     signs: Phrases = ()
     sure: Phrases = ()
     not_within: Phrases = ()
-    let_off: tuple[str, ...] = ()
+    let_off: Names = ()
     aliases: Phrases = ()
 
 
@@ -161,7 +161,7 @@ class Rules(_Strict):
     units: tuple[Unit, ...] = Field(min_length=1)
     values: tuple[ValueWords, ...] = ()
     told: Phrases = ()
-    required: dict[str, tuple[str, ...]] = {}
+    required: dict[str, Names] = {}
 
     @model_validator(mode="after")
     def _consistent(self) -> Rules:
@@ -232,7 +232,7 @@ class Rules(_Strict):
         return nearest(name, [*self.known_tags, *self.other_names])
 
     @cached_property
-    def required_tags(self) -> dict[str, tuple[str, ...]]:
+    def required_tags(self) -> dict[str, Names]:
         """The tags that are required, by product, whose name stands without blanks ("암 보험": "암보험")."""
         return {_together(product): tags for product, tags in self.required.items()}
 
@@ -318,7 +318,7 @@ PHRASES = {
 
 
 @cache
-def compiled(rules: Rules, sources: tuple[str, ...]) -> Compiled:
+def compiled(rules: Rules, sources: Names) -> Compiled:
     """Phrases of a rule set, ready to search with; ValueError for one that is not well formed."""
     return compile_phrases(sources, rules.match, rules.particles, rules.alternatives)
 

@@ -17,8 +17,9 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from ...core.files import Fields
 from .compare import compare
-from .entities import ReadText, read_text, unread_figures
+from .entities import ReadText, Texts, read_text, unread_figures
 from .read import split_tags
 from .rules import DEFAULT_RULES, FOLLOWUP_TAG, Rules, load_rules
 from .text import composed
@@ -38,7 +39,7 @@ class Score:
     measured: bool
     numerator: int
     denominator: int
-    evidence: dict[str, Any]
+    evidence: Fields
 
 
 def score(
@@ -162,7 +163,7 @@ def _not_measured(
 def _accuracy(
     blank: bool,
     summary: ReadText,
-    sources: Sequence[ReadText],
+    sources: Texts,
     rules: Rules,
 ) -> Score:
     """Supported entities of the summary over its entities, each value once (seed 5.1, D14, D34).
@@ -186,7 +187,7 @@ def _accuracy(
     )
     supported, unsupported = [*comparison.supported.values()], [*comparison.unsupported.values()]
     unread = unread_figures(summary, sources)
-    more: dict[str, Any] = {"unread": unread} if unread else {}
+    more: Fields = {"unread": unread} if unread else {}
     is_known = supported or comparison.contradicted
     if not is_known and not stated(sources):
         return _not_measured(
@@ -211,7 +212,7 @@ def _accuracy(
 
 def _recall(
     summary: ReadText,
-    sources: Sequence[ReadText],
+    sources: Texts,
 ) -> Score:
     """Context entities that the summary keeps over context entities, each value once."""
     asked = stated(sources)
@@ -234,7 +235,7 @@ BARE_NOUN = "a risk item is named, and not what it is"
 def _risk_coverage(
     tags: Sequence[str],
     summary: ReadText,
-    sources: Sequence[ReadText],
+    sources: Texts,
     rules: Rules,
 ) -> Score:
     """Expected tags that the summary covers over expected tags (seed 5.2), but for needs_followup (D32).
@@ -242,7 +243,7 @@ def _risk_coverage(
     Unknown tags are expected of nobody. due: for a missing tag, where the contexts name it.
     """
     known = [tag for tag in tags if tag in rules.tags]
-    more: dict[str, Any] = {"unknown_tags": [tag for tag in tags if tag not in rules.known_tags]}
+    more: Fields = {"unknown_tags": [tag for tag in tags if tag not in rules.known_tags]}
     covered, missing, due, look = {}, {}, {}, []
     for tag in known:
         matches, place = find_tag(tag, summary, sources, rules)
@@ -270,7 +271,7 @@ def _risk_coverage(
 def _non_definitive(
     blank: bool,
     summary: ReadText,
-    sources: Sequence[ReadText],
+    sources: Texts,
     rules: Rules,
 ) -> Score:
     """1 unless a definitive phrase stands that nothing takes back (seed 5.3)."""
@@ -291,7 +292,7 @@ def _needs_followup(
     blank: bool,
     tags: Sequence[str] | None,
     summary: ReadText,
-    sources: Sequence[ReadText],
+    sources: Texts,
     rules: Rules,
 ) -> Score:
     """1 where a follow-up is named exactly if the tag asks for one (seed 5.4).

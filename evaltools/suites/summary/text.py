@@ -55,6 +55,8 @@ def any_of(words: Iterable[str]) -> str:
     return "|".join(sorted(words, key=len, reverse=True))
 
 
+Match = re.Match[str]
+
 Value = int | Decimal
 """Exact: 2221.3005억 is 222130050000."""
 

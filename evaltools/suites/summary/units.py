@@ -8,11 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from typing import Any
 
 import pandas as pd
 
-from ...core.files import dumps
+from ...core.files import Fields, dumps
 from ...core.workers import Workers
 from .entities import read_text
 from .options import SummaryOptions, rules_in_force
@@ -62,7 +61,7 @@ def _score_chunk(
     return pd.DataFrame([_row(case, rules) for case in chunk])
 
 
-def _row(case: Case, rules: Rules) -> dict[str, Any]:
+def _row(case: Case, rules: Rules) -> Fields:
     tags = rules.expected_tags(case.tags, case.metadata.product)
     scores = score_case(
         case.answer,
@@ -72,7 +71,7 @@ def _row(case: Case, rules: Rules) -> dict[str, Any]:
     )
     accuracy, coverage, _, followup, _ = scores.values()
     unsupported = accuracy.evidence.get("unsupported", []) if accuracy.denominator else []
-    row: dict[str, Any] = {
+    row: Fields = {
         "case_id": case.id,
         "question": case.question,
         "answer": case.answer,

@@ -14,9 +14,9 @@ import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-from .entities import ReadText
+from ...core.files import Fields
+from .entities import ReadText, Texts
 from .facts import STOP, syllable_pairs
 from .phrases import find_outside, near_end, search
 from .rules import PhraseSet, Rules, compiled
@@ -37,7 +37,7 @@ TOLD_WITHIN = 30
 NEEDED_WITHIN = 60
 """Characters around a match in which stands what its tag needs; a list may have it on its next line."""
 
-Place = dict[str, Any]
+Place = Fields
 """Evidence: `text`, and where it stands: `at` in the summary, `context` and `context_at` in a source."""
 
 STATED_RATE = "a source states the rate"
@@ -59,8 +59,8 @@ class Matches:
     the words that do it (`by`). bare: all that stands only says that the item was told.
     """
 
-    standing: list[dict[str, Any]]
-    let_off: list[dict[str, Any]]
+    standing: list[Fields]
+    let_off: list[Fields]
     bare: bool = False
 
 
@@ -75,7 +75,7 @@ def find_matches(
     phrases, not_within = compiled(rules, named.phrases), compiled(rules, named.not_within)
     needs, telling = compiled(rules, named.needs), compiled(rules, rules.told)
     for start, end in find_outside(phrases, not_within, text):
-        match: dict[str, Any] = {"text": read.raw[start:end], "at": [start, end]}
+        match: Fields = {"text": read.raw[start:end], "at": [start, end]}
         taken_back = _let_off(
             named,
             text,
@@ -175,7 +175,7 @@ class Clause:
 def find_tag(
     tag: str,
     summary: ReadText,
-    sources: Sequence[ReadText],
+    sources: Texts,
     rules: Rules,
 ) -> tuple[Matches, Place]:
     """Where a summary tells a tag, and the first place of the sources that name one that it leaves out."""
@@ -196,7 +196,7 @@ def find_tag(
 
 def weakly_said(
     summary: ReadText,
-    sources: Sequence[ReadText],
+    sources: Texts,
     rules: Rules,
 ) -> dict[str, Place]:
     """Condition words of a summary (제외) that a source says in words of their tag (안 들어가요): key -> place."""
@@ -213,7 +213,7 @@ def weakly_said(
 def promises(
     named: PhraseSet,
     summary: ReadText,
-    sources: Sequence[ReadText],
+    sources: Texts,
     rules: Rules,
 ) -> Matches:
     """The definitive phrases of a summary; a rate (100% 보상) is let off in a clause that tells a source's rate again.
@@ -232,7 +232,7 @@ def promises(
 
 def _carriers(
     named: PhraseSet,
-    sources: Sequence[ReadText],
+    sources: Texts,
     rules: Rules,
 ) -> list[Clause]:
     """The clauses of the sources in which any of the phrases stands, with the place in its context."""

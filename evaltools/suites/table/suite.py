@@ -15,7 +15,7 @@ from pydantic import Field, field_validator
 
 from ...core.check import Check, duplicate_texts, share_check
 from ...core.errors import Problems, UsageError, shown_path
-from ...core.files import first_names, nearest
+from ...core.files import Fields, Names, first_names, nearest
 from ...core.metric import Metric
 from ...core.suite import Source, Suite, SuiteOptions
 from ...report.run import Run
@@ -30,15 +30,11 @@ class TableOptions(SuiteOptions):
 
     derived: ClassVar = ("found",)
 
-    bounds: tuple[str, ...] = Field(
+    bounds: Names = Field(
         (), description="NAME=LOW,HIGH: the least and greatest value of a metric."
     )
-    lower: tuple[str, ...] = Field(
-        (), description="NAME of a metric that is better the lower it is."
-    )
-    higher: tuple[str, ...] = Field(
-        (), description="NAME of a metric that is better the higher it is."
-    )
+    lower: Names = Field((), description="NAME of a metric that is better the lower it is.")
+    higher: Names = Field((), description="NAME of a metric that is better the higher it is.")
     found: tuple[Metric, ...] = ()
 
     @field_validator("bounds", mode="before")
@@ -49,7 +45,7 @@ class TableOptions(SuiteOptions):
             return tuple(f"{name}={str(ends).strip('()[]')}" for name, ends in bounds.items())
         return bounds
 
-    def policy(self) -> dict[str, Any]:
+    def policy(self) -> Fields:
         """The options, and of each metric what decides its numbers; its texts do not.
 
         Whether all its values are 0 or 1 is no policy: two runs may be otherwise in that (`Study.metrics`).
@@ -71,7 +67,7 @@ class TableOptions(SuiteOptions):
         UsageError for an option that names a metric which the file, `source`, does not have, and for a metric with
         both directions.
         """
-        changes: dict[str, dict[str, Any]] = {metric.name: {} for metric in metrics}
+        changes: dict[str, Fields] = {metric.name: {} for metric in metrics}
 
         def change(name: str, **fields: Any) -> None:
             if name not in changes:
@@ -119,7 +115,7 @@ def locate(
 def headline(
     options: TableOptions,
     blocked: frozenset[str],
-) -> tuple[str, ...]:
+) -> Names:
     """The first metrics of the file, those that have a direction before the others."""
     metrics = sorted(options.found, key=lambda metric: metric.better == "none")
     return tuple(metric.name for metric in metrics[:LEADING])

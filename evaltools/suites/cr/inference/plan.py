@@ -16,7 +16,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from ....core.errors import Problems, UsageError
-from ....core.files import asset_dir, content_hash, dumps
+from ....core.files import Fields, Names, asset_dir, content_hash, dumps
 from ....core.json_files import read_jsonl
 from ....core.manifest import policy_hash
 from ....core.records import File
@@ -104,9 +104,9 @@ class Plan:
         candidates: Sequence[Candidate] = (),
         conflicts: Sequence[Conflict] = (),
         memory: str = "",
-    ) -> dict[str, Any]:
+    ) -> Fields:
         """The body of a request. The data stand in a message of their own, as one line of JSON."""
-        data: dict[str, Any] = {"text": text}
+        data: Fields = {"text": text}
         if stage not in EXTRACTING:
             data["candidates"] = [asdict(candidate) for candidate in candidates]
             data["conflict_flags"] = [asdict(conflict) for conflict in conflicts]
@@ -134,8 +134,8 @@ def reply_of(stage: str) -> type[BaseModel]:
 @cache
 def _schema(
     stage: str,
-    refs: tuple[str, ...],
-) -> dict[str, Any]:
+    refs: Names,
+) -> Fields:
     """The schema of a stage's reply, with the refs as a closed list."""
     schema = copy.deepcopy(strict_schema(reply_of(stage)))
     if stage in EXTRACTING:
@@ -144,7 +144,7 @@ def _schema(
     return schema
 
 
-def _prompts(refs: tuple[str, ...]) -> dict[str, str]:
+def _prompts(refs: Names) -> dict[str, str]:
     """The instructions of every stage: those of its kind, then its own."""
     folder = asset_dir("templates") / "cr"
     listed = "\n".join(f"- {ref}" for ref in refs)

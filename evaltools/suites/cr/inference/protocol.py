@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
-from ....core.files import toml_beside
+from ....core.files import Fields, Names, toml_beside
 
 Polarity = Literal["positive", "negative", "neutral", "mixed"]
 RULES = toml_beside(__file__, "protocol.toml")
@@ -90,9 +90,9 @@ class Candidate:
     polarity: str
     evidence: str
     confidence: float
-    origin: tuple[str, ...]
+    origin: Names
     span: Span | None = None
-    flags: tuple[str, ...] = ()
+    flags: Names = ()
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Conflict:
     conflict_type: str
     aspect_ref: str
     aspect_term: str
-    tuple_ids: tuple[str, ...]
+    tuple_ids: Names
 
 
 class Vote(Action):
@@ -222,7 +222,7 @@ def conflicts(candidates: Sequence[Candidate]) -> list[Conflict]:
     return flagged
 
 
-def _ids(group: Sequence[Candidate]) -> tuple[str, ...]:
+def _ids(group: Sequence[Candidate]) -> Names:
     return tuple(candidate.tuple_id for candidate in group)
 
 
@@ -370,13 +370,13 @@ class Episode(BaseModel):
     negation: bool
     contrast: bool
     length: str
-    conflicts: tuple[str, ...] = ()
+    conflicts: Names = ()
     stage1: dict[str, list[str]] = {}
     final: dict[str, list[str]] = {}
     corrected: tuple[tuple[str, str], ...] = ()
 
 
-def shape(text: str) -> dict[str, Any]:
+def shape(text: str) -> Fields:
     """Language and structure of a text, by which episodes are kept and found.
 
     >>> shape("The smell is not good.")

@@ -22,7 +22,7 @@ from pydantic import BaseModel
 
 from .... import __version__
 from ....core.errors import Problems, UsageError, WorkFailed, bar
-from ....core.files import bytes_hash, dumps, write_json, write_text
+from ....core.files import Fields, bytes_hash, dumps, write_json, write_text
 from ....core.manifest import changed_files, require_out, require_replaceable, whole_folder
 from ....llm.client import Client, in_background
 from ....llm.messages import Limits
@@ -191,7 +191,7 @@ def write_run(
         known = [call[count] for call in calls if call[count] is not None]
         totals[count] = sum(known) if known else None
     reasons = Counter(sample.failure[1] if sample.failure else "" for sample in samples)
-    manifest: dict[str, Any] = {
+    manifest: Fields = {
         "run": name,
         **identity,
         "config": plan.config.model_dump(mode="json"),
@@ -203,7 +203,7 @@ def write_run(
         "rows": len(rows),
         "failed": len(rows) - reasons[""],
     }
-    as_gold: dict[str, Any] = {"by_alias": True, "exclude": {"split"}, "exclude_none": True}
+    as_gold: Fields = {"by_alias": True, "exclude": {"split"}, "exclude_none": True}
     gold = [sample.text.model_dump(mode="json", **as_gold) for sample in samples]
     files = {
         OUTPUTS: _lines(rows),

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from ....core.files import Fields
 from ....llm.client import Answer, Client
 from . import protocol
 from .config import Text
@@ -101,7 +102,7 @@ class SampleRun:
         self,
         stages: Sequence[str],
         *shown: Any,
-    ) -> dict[str, Any]:
+    ) -> Fields:
         """Who was asked -> the reply; nothing where a stage of the sample has failed."""
         calls = []
         for stage in stages:
@@ -140,7 +141,7 @@ class SampleRun:
             corrected=tuple((vote.action_type, vote.reason_code) for vote in changes),
         )
 
-    def row(self, meta: dict[str, Any]) -> dict[str, Any]:
+    def row(self, meta: Fields) -> Fields:
         """Its line of outputs.jsonl. A failed sample has empty tuples and no actions, the flag and the error.
 
         `meta`: what all rows of a run have there.
@@ -200,7 +201,7 @@ def _polarities(candidates: Sequence[Candidate]) -> dict[str, list[str]]:
 def _trace(
     stage: str,
     answer: Answer,
-) -> dict[str, Any]:
+) -> Fields:
     """An entry of the trace."""
     entry = {
         "stage": "stage1" if stage in EXTRACTING else "review",

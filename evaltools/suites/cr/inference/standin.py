@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ....core.files import dumps, toml_beside
+from ....core.files import Fields, dumps, toml_beside
 from ....llm.client import Client
 from ..schema import STAND_IN
 
@@ -47,7 +47,7 @@ def _triplets(
     stage: str,
     text: str,
     draw: int,
-) -> list[dict[str, Any]]:
+) -> list[Fields]:
     """Nouns of the list with the words of their clause.
 
     Negation is seen by P-NEG, what is implied by P-IMP, and by the others for some seeds.
@@ -82,7 +82,7 @@ def _triplets(
 def _actions(
     stage: str,
     data: Mapping[str, Any],
-) -> list[dict[str, Any]]:
+) -> list[Fields]:
     """Of candidates that disagree those are dropped that overlook a negation."""
     actions = []
     for candidate in data["candidates"]:
