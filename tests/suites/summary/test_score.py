@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from evaltools import evaluate
 from evaltools.core.errors import InputError, Problems
 from evaltools.core.workers import Workers
-from evaltools.suites.summary import units as units_frame
+from evaltools.suites.summary import suite
 from evaltools.suites.summary.options import SummaryOptions, rules_in_force
 from evaltools.suites.summary.read import Case
 from evaltools.suites.summary.scoring import Score, score_case
 from evaltools.suites.summary.states import verdicts
-from evaltools.suites.summary.units import finish, score_cases
+from evaltools.suites.summary.suite import finish, score_cases
 from tests.files import write_lines
 
 OPTIONS = SummaryOptions()
@@ -170,7 +170,7 @@ def test_a_summary_that_repeats_its_context_is_supported(answer: str, more: str)
 
 
 def test_the_number_of_processes_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(units_frame, "CHUNK", 7)
+    monkeypatch.setattr(suite, "CHUNK", 7)
     path = "example:summary/cases.jsonl"
     one, two = evaluate("summary", path), evaluate("summary", path, workers=Workers(2))
     pd.testing.assert_frame_equal(one.units, two.units)
