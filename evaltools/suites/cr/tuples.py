@@ -418,6 +418,8 @@ def conflicts(
 
     `aspects` as of `representatives`; tuples without an aspect are left out.
     """
+    if len({named.polarity for _, named in ranked}) < 2:  # most samples
+        return False, False
     found = [(aspect, *member) for aspect, member in zip(aspects, ranked) if aspect]
     highest = dict(sorted((aspect, rank) for aspect, rank, _ in found))
     raw = {(aspect, named.polarity) for aspect, _, named in found}

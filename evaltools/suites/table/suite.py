@@ -43,6 +43,8 @@ class TableOptions(SuiteOptions):
         """The texts of the command line, also of {metric: (low, high)}."""
         if isinstance(bounds, Mapping):
             return tuple(f"{name}={str(ends).strip('()[]')}" for name, ends in bounds.items())
+        if not isinstance(bounds, list | tuple) or not all(isinstance(t, str) for t in bounds):
+            raise ValueError("expected {metric: (low, high)}, or texts NAME=LOW,HIGH in a list")
         return bounds
 
     def policy(self) -> Fields:
