@@ -73,7 +73,7 @@ class Result:
             first = self.results[0]
             raise UsageError(
                 f"{query!r} is no query on the units ({type(e).__name__}: {e}); groups: "
-                f"{', '.join(sample_view(first).groups(first))}; columns: {', '.join(map(str, self.units))}"
+                f"{', '.join(sample_view(first).groups)}; columns: {', '.join(map(str, self.units))}"
             ) from e
 
     def rows_of_part(self, part: Any, own: list[str]) -> pd.DataFrame:

@@ -76,9 +76,9 @@ class Place(NamedTuple):
 class SampleView(NamedTuple):
     """How a suite browses its units.
 
-    `groups(run)`: name -> (query on the units, caption); the part of a caption before a colon is the label of its
-    group. `order(run, units)`: those of the units that have a card, in the order to be read, with their index.
-    `card(unit)`: what the card of such a row, as a dict, has besides its columns.
+    `order(run, units)`: those of the units that have a card, in the order to be read, with their index. `card(unit)`:
+    what the card of such a row, as a dict, has besides its columns. `groups`: name -> (query on the units, caption); the
+    part of a caption before a colon is the label of its group.
 
     What stands where on a card; a column that there is not is left out. `id`: the column that names it.
     `texts`: column of a text -> its header. `head`: what the rows are about. `columns`: name of a cell of the rows ->
@@ -87,10 +87,10 @@ class SampleView(NamedTuple):
     `Row`) and `places` (of `Place`).
     """
 
-    groups: Callable[[Any], Mapping[str, tuple[str, str]]]
     order: Callable[[Any, pd.DataFrame], pd.DataFrame]
     card: Callable[[Mapping[Any, Any]], Mapping[str, Any]]
     id: str
+    groups: Mapping[str, tuple[str, str]] = {}
     texts: Mapping[str, str] = {}
     head: str = ""
     columns: Mapping[str, str] = {}
@@ -115,7 +115,7 @@ def samples(
     those to another of the page.
 
     >>> frame = pd.DataFrame({"text_id": ["a", "b"], "text": ["One sentence.", "Another."]})
-    >>> view = SampleView(dict, lambda run, units: units, dict, "text_id", {"text": ""})
+    >>> view = SampleView(lambda run, units: units, dict, "text_id", texts={"text": ""})
     >>> "One sentence." in samples(frame, view, {}, "Samples", frame).html
     True
     """
@@ -222,7 +222,6 @@ def sample_view(shown: Run | Study) -> SampleView:
         }
 
     return SampleView(
-        lambda run: {},
         order,
         card,
         id=sample,
@@ -244,7 +243,7 @@ def _by_sample(units: pd.DataFrame, unit: str) -> pd.DataFrame:
 def groups_of_run(run: Run) -> dict[str, pd.Index]:
     """Label of a group of the suite -> the rows of its units."""
     groups = {}
-    for query, caption in sample_view(run).groups(run).values():
+    for query, caption in sample_view(run).groups.values():
         groups[say(caption).partition(":")[0]] = run.queried(query).index
     return groups
 
@@ -263,7 +262,7 @@ def samples_of_run(
         if groups:
             units = units[units.index.isin(set[object]().union(*groups.values()))]
     else:
-        query, of_group = view.groups(run).get(which, (which, which or say("All units")))
+        query, of_group = view.groups.get(which, (which, which or say("All units")))
         units = run.queried(query)
     if units.empty:
         return no_rows(caption or of_group or say("Samples"), units)

@@ -89,7 +89,7 @@ def sample_rows(text: str = "") -> list[Row]:
 def view(**layout: Any) -> SampleView:
     """How cards are laid out that need no making."""
     layout = {"id": "text_id", "texts": {"text": ""}, **layout}
-    return SampleView(dict, lambda run, units: units, dict, **layout)
+    return SampleView(lambda run, units: units, dict, **layout)
 
 
 def browser(frame: pd.DataFrame, *, caption: str = "Samples", **layout: Any) -> HtmlTable:

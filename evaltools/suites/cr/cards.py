@@ -67,7 +67,7 @@ def sample_view(shown: Run | Study) -> SampleView:
     key = leading_key(shown)
     groups = {name: (query.format(key=key), caption) for name, (query, caption) in GROUPS.items()}
     return SampleView(
-        groups=lambda run: groups,
+        groups=groups,
         order=partial(in_order, key=key),
         card=partial(card, key=key, policy=shown.options.match_policy),
         id="text_id",

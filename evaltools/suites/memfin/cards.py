@@ -16,6 +16,7 @@ from ...core.language import listed, say
 from ...core.manifest import SCHEMA_VERSION
 from ...report.run import Run
 from ...report.samples import Line, Place, Row, SampleView
+from ...report.study import Study
 from ...report.study_sentences import whole_sentence
 from ...report.tables import text_table
 from ...report.text import markdown, markdown_table
@@ -29,17 +30,6 @@ Turn = Mapping[Any, Any]
 DENIAL = re.compile(r"(?:不|没有|无法|并非|绝非|禁止|避免|切勿)[^，。！？；,.!?;]{0,6}$")
 
 ENDS = re.compile(r"[。！？!?\n]")
-
-
-def groups(result: Run) -> dict[str, tuple[str, str]]:
-    """The turns that fall short, of any measure and of each: name -> (query on the units, caption)."""
-    of_measures = {}
-    for measure in MEASURES:
-        if measure.failing:
-            caption = f"{measure.key} {say(measure.title)}: {say('Turns that fall short')}"
-            of_measures[measure.key.lower()] = (measure.failing, caption)
-    any_of_them = " or ".join(query for query, _ in of_measures.values())
-    return {"failing": (any_of_them, "Turns that fall short"), **of_measures}
 
 
 def in_order(result: Run, units: pd.DataFrame) -> pd.DataFrame:
@@ -207,16 +197,24 @@ def finding(run: Run) -> tuple[str, str] | None:
     return lead, say(text, n=n_dialogs) if n_dialogs < MIN_UNITS else ""
 
 
-VIEW = SampleView(
-    groups,
-    in_order,
-    card,
-    id="turn",
-    texts={"user_text": "user", "reply": "reply"},
-    head="Measure",
-    columns={"required": "required / label", "found": "this turn"},
-    fields={"context": "memory"},
-)
+def sample_view(shown: Run | Study) -> SampleView:
+    """How turns are browsed: those that fall short, of any measure and of each."""
+    of_measures = {}
+    for measure in MEASURES:
+        if measure.failing:
+            caption = f"{measure.key} {say(measure.title)}: {say('Turns that fall short')}"
+            of_measures[measure.key.lower()] = (measure.failing, caption)
+    any_of_them = " or ".join(query for query, _ in of_measures.values())
+    return SampleView(
+        in_order,
+        card,
+        id="turn",
+        groups={"failing": (any_of_them, "Turns that fall short"), **of_measures},
+        texts={"user_text": "user", "reply": "reply"},
+        head="Measure",
+        columns={"required": "required / label", "found": "this turn"},
+        fields={"context": "memory"},
+    )
 
 
 # more than this share matters: the interval of a rate over 300 turns is about 0.05 wide to either side

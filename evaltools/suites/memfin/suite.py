@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 
 from ...core.suite import Suite
-from .cards import VIEW, checks, finding, write_artifacts
+from .cards import checks, finding, sample_view, write_artifacts
 from .measures import METRICS, TABLES
 from .score import JSON, PATTERN, MemfinOptions, locate, score
 
@@ -34,6 +34,6 @@ SUITE = Suite(
     notebook="memfin.ipynb",
     together=True,
     paper=tuple(TABLES["paper"]),
-    sample_view=lambda shown: VIEW,
+    sample_view=sample_view,
     decode=dict.fromkeys(JSON, json.loads),
 )

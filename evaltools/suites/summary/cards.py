@@ -27,17 +27,6 @@ MARKS = {"fail": "bad", "look": "look", "ok": "good"}
 """The state of a case or of a metric in it -> its mark."""
 
 
-def groups(run: Run) -> dict[str, tuple[str, str]]:
-    """The cases in each state, and those that fail each metric: name -> (query on the units, caption)."""
-    names = zip(("failing", "look", "passing"), WORD_OF.items())
-    found = {name: (f"state == '{state}'", caption) for name, (state, caption) in names}
-    for metric in JUDGED:
-        if (run.units[f"{metric}_state"] == "fail").any():
-            caption = say("Cases that fail {metric}", metric=say(TERMS[metric]))
-            found[metric] = (f"{metric}_state == 'fail'", caption)
-    return found
-
-
 def in_order(run: Run, units: pd.DataFrame) -> pd.DataFrame:
     """The cases, the worst state first, in it those that fail most metrics, then in the file's order."""
     n_failed = (units[[f"{metric}_state" for metric in JUDGED]] == "fail").sum(axis=1)
@@ -118,12 +107,17 @@ def _places(case: Case) -> list[Place]:
 
 
 def sample_view(shown: Run | Study) -> SampleView:
-    """How cases are browsed."""
+    """How cases are browsed: those in each state, and those that fail each metric."""
+    names = zip(("failing", "look", "passing"), WORD_OF.items())
+    groups = {name: (f"state == '{state}'", caption) for name, (state, caption) in names}
+    for metric in JUDGED:
+        caption = say("Cases that fail {metric}", metric=say(TERMS[metric]))
+        groups[metric] = (f"{metric}_state == 'fail'", caption)
     return SampleView(
-        groups,
         in_order,
         partial(card, thresholds=rules_in_force(shown.options).thresholds),
         id="case_id",
+        groups=groups,
         texts={"answer": "summary", "contexts": "context"},
         head="Rule",
         columns={"threshold": "threshold", "found": "score and finding"},

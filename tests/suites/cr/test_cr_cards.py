@@ -144,7 +144,7 @@ def test_the_key_of_the_headline_leads_everywhere(foreign: bool, tmp_path: Path)
     key = "otepol" if foreign else "refpol"
     assert ("refpol" in "".join(r.blocked)) == foreign
     assert sample_cards.leading_key(r) == sample_cards.leading_key(study) == key
-    assert sample_cards.sample_view(r).groups(r)["fixed"][0] == f"outcome_{key} == 'fix'"
+    assert sample_cards.sample_view(r).groups["fixed"][0] == f"outcome_{key} == 'fix'"
     name = "term" if foreign else "ref"
     for page in (r.samples().html, study.samples(f"tuple_f1_s2_{key}").html):
         assert f"against the gold by ({name}, polarity)" in page

@@ -10,7 +10,7 @@ import pytest
 
 from evaltools import Resampling, Run, evaluate
 from evaltools.report.samples import Line
-from evaltools.suites.memfin.cards import VIEW
+from evaltools.suites.memfin.cards import sample_view
 from evaltools.suites.memfin.measures import eligibility
 from tests.suites.memfin.memfin_traces import dialog, turn, write
 
@@ -44,9 +44,10 @@ def test_report_and_eligibility(out: Path, plain: Run) -> None:
 
 
 def cards(result: Run, group: str) -> pd.DataFrame:
-    query, _ = VIEW.groups(result)[group]
-    turns = VIEW.order(result, result.units.query(query))
-    return turns.assign(**pd.DataFrame(map(VIEW.card, turns.to_dict("records")), turns.index))
+    view = sample_view(result)
+    query, _ = view.groups[group]
+    turns = view.order(result, result.units.query(query))
+    return turns.assign(**pd.DataFrame(map(view.card, turns.to_dict("records")), turns.index))
 
 
 def lines(card: Any) -> dict[str, tuple[str, str]]:
