@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from ..core.files import Fields
 from ..core.language import say
 from ..stats.effects import differing, unit_changes, unit_values
 from ..stats.influence import label
@@ -88,7 +89,7 @@ class SampleView(NamedTuple):
     """
 
     order: Callable[[Any, pd.DataFrame], pd.DataFrame]
-    card: Callable[[Mapping[Any, Any]], Mapping[str, Any]]
+    card: Callable[[Fields], Fields]
     id: str
     groups: Mapping[str, tuple[str, str]] = {}
     texts: Mapping[str, str] = {}
@@ -212,7 +213,7 @@ def sample_view(shown: Run | Study) -> SampleView:
             kind="stable",
         )
 
-    def card(row: Mapping[Any, Any]) -> dict[str, Any]:
+    def card(row: Fields) -> Fields:
         return {
             "rows": [
                 Row(title, {"value": [Line(whole(row.get(column)))]})

@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -123,7 +122,7 @@ def in_order(
 
 
 def card(
-    sample: Mapping[Any, Any],
+    sample: Fields,
     *,
     key: Key,
     policy: MatchPolicy,
@@ -184,7 +183,7 @@ def card_rows(
 
 
 def _tags(
-    sample: Mapping[Any, Any],
+    sample: Fields,
     key: Key,
 ) -> list[Line]:
     """What became of a sample, and its F1 before and after review."""
@@ -217,7 +216,7 @@ def _places(
     return places
 
 
-def _review(sample: Mapping[Any, Any]) -> str:
+def _review(sample: Fields) -> str:
     """Who did what in review, in words: "A, B flip (polarity mismatch) · arbiter keep"."""
     acts = [(action.actor or "?", action) for action in sample["reviews"]]
     acts += [(say("arbiter"), action) for action in sample["arbiter"]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from ...stats.effects import MIN_UNITS
 from .measures import MEASURES, counters, eligibility, micro_and_macro
 from .score import TURN_EVAL
 
-Turn = Mapping[Any, Any]
+Turn = Fields
 
 # what before a forbidden word says that it is denied, up to the word itself, as in 不承诺保本
 DENIAL = re.compile(r"(?:不|没有|无法|并非|绝非|禁止|避免|切勿)[^，。！？；,.!?;]{0,6}$")
@@ -93,7 +93,7 @@ def _phrases(turn: Turn) -> dict[str, str]:
     return phrases
 
 
-def _violation(violation: Mapping[str, str]) -> str:
+def _violation(violation: Fields) -> str:
     text = "{type} “{phrase}” ({severity})" if violation.get("phrase") else "{type} ({severity})"
     return say(text, **{name: say(value or "?") for name, value in violation.items()})
 
@@ -130,7 +130,7 @@ def _rows(
             yield Row(f"{of.key} {say(of.title)}", cells, mark=mark)
 
 
-def _required_text(key: Mapping[str, str]) -> str:
+def _required_text(key: Fields) -> str:
     """What a memory key asks for; a value such as 高 with the field of the profile that it is of."""
     if key["resolver"] != "profile_field":
         return key["target_text"]

@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import accumulate
-from typing import Any
 
 import pandas as pd
 
+from ...core.files import Fields
 from ...core.language import listed, say
 from ...report.run import Run
 from ...report.samples import Line, Place, Row, SampleView
@@ -38,7 +38,7 @@ def card(
     case: Case,
     *,
     thresholds: Mapping[str, float],
-) -> dict[str, Any]:
+) -> Fields:
     """The card of a case: contexts as one text, tags, rows (one a metric), places (what is marked)."""
     state = case["state"]
     failed = [say(TERMS[metric]) for metric in JUDGED if case[f"{metric}_state"] == "fail"]
@@ -125,9 +125,9 @@ def sample_view(shown: Run | Study) -> SampleView:
     )
 
 
-Evidence = Mapping[str, Any]
+Evidence = Fields
 
-Case = Mapping[Any, Any]
+Case = Fields
 """A row of the units, its lists and evidence decoded."""
 
 # characters of a sentence that a reason shows on either side of a value of the summary, and of the source

@@ -11,10 +11,10 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import pandas as pd
 from pydantic import AfterValidator, BaseModel, Field
@@ -74,11 +74,11 @@ class Reply(BaseModel):
     confidence: Share
 
 
-Question = tuple[Mapping[str, Any], str, str]
+Question = tuple[Fields, str, str]
 """What the judge is asked about: a case as its row of the units, a metric, and why."""
 
 
-def trigger(case: Mapping[str, Any], metric: str) -> str | None:
+def trigger(case: Fields, metric: str) -> str | None:
     """Why a case lies in the metric's uncertain zone, or None. case: its row of the units."""
     score = case[metric]
     measured = case[f"{metric}_measured"]
@@ -112,7 +112,7 @@ def questions(units: pd.DataFrame) -> list[Question]:
 
 
 def decide(
-    case: Mapping[str, Any],
+    case: Fields,
     metric: str,
     answer: Answer,
     options: SummaryOptions,
@@ -229,7 +229,7 @@ def judge_units(
 
 
 def request(
-    case: Mapping[str, Any],
+    case: Fields,
     metric: str,
     model: str,
 ) -> Fields:

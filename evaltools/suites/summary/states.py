@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Literal
+from collections.abc import Iterable, Iterator
+from typing import Literal
 
 import pandas as pd
 
 from ...core.check import Check, Level, duplicate_texts, share_check
+from ...core.files import Fields
 from ...core.language import first_ten, say
 from ...report.run import Run
 from .options import SummaryOptions, rules_in_force
@@ -61,7 +62,7 @@ def worst(states: Iterable[State]) -> State:
 
 def metric_state(
     metric: str,
-    evidence: Mapping[str, Any],
+    evidence: Fields,
     *,
     measured: bool,
     passed: bool,

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel
 
@@ -158,7 +157,7 @@ def _prompts(refs: Names) -> dict[str, str]:
 
 def _runs(
     config: Config,
-    content: Mapping[str, Any],
+    content: Fields,
 ) -> list[PlannedRun]:
     """Every condition of the first seed, then of the next."""
     asked = {"name", "base_url", "temperature", "max_tokens"}

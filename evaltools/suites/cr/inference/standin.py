@@ -81,7 +81,7 @@ def _triplets(
 
 def _actions(
     stage: str,
-    data: Mapping[str, Any],
+    data: Fields,
 ) -> list[Fields]:
     """Of candidates that disagree those are dropped that overlook a negation."""
     actions = []
