@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from .. import BUILT_IN
-from .files import plain_number, require_nameable
+from .files import Fields, plain_number, require_nameable
 from .language import LANGUAGES, speak
 
 # what adds options to the function of a command
@@ -140,9 +140,9 @@ verbose_option = click.option(
 )
 
 
-def added(kind: str) -> dict[str, Any]:
+def added(kind: str) -> Fields:
     """What the built-in suites add to the command line: their COMMANDS, or the CHECKS of files of their own."""
-    by_name: dict[str, Any] = {}
+    by_name: Fields = {}
     for package in BUILT_IN.values():
         if find_spec(f"{package}.commands"):
             module = import_module(f"{package}.commands")

@@ -23,6 +23,7 @@ from .errors import Problems, Severity, UsageError, echo
 from .estimates import Resampling
 from .files import (
     YOURS,
+    Fields,
     beside,
     bytes_hash,
     dumps,
@@ -80,7 +81,7 @@ class Member(_Part):
     suite: str
     run: str
     inputs: list[Input]
-    options: dict[str, Any]
+    options: Fields
 
 
 class Manifest(Member):
@@ -100,10 +101,10 @@ class Manifest(Member):
     kind: Literal["run", "aggregate"] = "run"
     suite_title: str = ""
     headline: list[str] = []
-    metrics: list[dict[str, Any]] = []
+    metrics: list[Fields] = []
     answered_by: dict[str, int] = {}
     lang: str = "en"
-    policy: dict[str, Any]
+    policy: Fields
     resampling: Resampling
     unit: str = ""
     n_units: int = 0

@@ -15,7 +15,7 @@ from .. import BUILT_IN
 from .check import Check
 from .errors import Problems, UsageError
 from .estimates import from_public, plain_rows
-from .files import bytes_hash, content_hash, dumps, write_json
+from .files import Fields, bytes_hash, content_hash, dumps, write_json
 from .manifest import NAME, SCHEMA_VERSION, Manifest, changed_files, read_manifest
 from .metric import Better, as_ratios, columns_of, make_metric
 from .plugins import get_suite
@@ -30,7 +30,7 @@ NO_MANIFEST = (
 
 SPOILT = "is not as it was written, or not vouched for: make the result again"
 
-CURRENT: dict[str, Any] = {
+CURRENT: Fields = {
     **dict.fromkeys(("suite", "kind", "policy", "lang", "versions", "resampling"), True),
     "options": {"on_error", "query"},
 }
@@ -84,7 +84,7 @@ def spoilt_files(folder: Path, manifest: Manifest) -> list[str]:
     return changed_files(folder, dict.fromkeys(needed, "") | manifest.files)
 
 
-def read_result(folder: Path, suite: str | Suite | None) -> dict[str, Any]:
+def read_result(folder: Path, suite: str | Suite | None) -> Fields:
     """The fields of the `report.run.Run` whose result stands in a folder.
 
     UsageError where none does, or its numbers are those of other code or rules; InputError where it is not as it was

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import Problems, UsageError
-from ..core.files import ending, first_names, refuse_input, write_jsonl
+from ..core.files import Fields, ending, first_names, refuse_input, write_jsonl
 from ..core.tables import TABLES
 from . import deepeval, inspect_logs, lines, lm_eval, promptfoo, ragas, semeval
 from .source import Reader, Rows, Source, where
@@ -140,7 +140,7 @@ def _rows(
 
 
 def _score_rows(
-    rows: list[dict[str, Any]],
+    rows: list[Fields],
     file: Path,
     problems: Problems,
 ) -> Rows:

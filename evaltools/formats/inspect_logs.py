@@ -15,7 +15,7 @@ from pydantic import AliasChoices, AliasPath, Field
 from pydantic_core import from_json
 
 from ..core.errors import InputError
-from ..core.files import plain_number
+from ..core.files import Fields, plain_number
 from ..core.records import fitted, short
 from .source import Records, Row, Score, Source, at, score_rows
 
@@ -87,7 +87,7 @@ class LogSample(Row):
     input: str | list[Any] = ""
     target: Any = None
     output: Any = Field(None, validation_alias=AliasPath("output", "completion"))
-    metadata: dict[str, Any] | None = None
+    metadata: Fields | None = None
     error: Any = Field(None, validation_alias=AliasChoices(AliasPath("error", "message"), "error"))
     scores: dict[str, ScorerResult] | None = None
 
@@ -194,7 +194,7 @@ def _reduced(
     source: Source,
 ) -> Records:
     """One row a metric on a sample, the values of its epochs reduced to one."""
-    first: dict[Any, dict[str, Any]] = {}
+    first: dict[Any, Fields] = {}
     epochs: dict[Any, list[float]] = defaultdict(list)
     for _, row in source.rows(scored):
         key = row["id"], row["metric"]

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, Field
 
-from ..core.files import dumps
+from ..core.files import Fields, dumps
 from ..core.json_files import read_jsonl
 from ..core.records import not_utf8, short
 from .source import Records, Rows, Source, Unfit, opinion
@@ -35,7 +35,7 @@ Item = TypeVar("Item")
 
 
 # the sentence of a line and its tuples
-Parts = tuple[str, list[dict[str, Any]]]
+Parts = tuple[str, list[Fields]]
 
 
 class Line(BaseModel, Generic[Item]):
@@ -117,7 +117,7 @@ def _named(
     ref: str,
     polarity: str,
     *words: str,
-) -> dict[str, Any]:
+) -> Fields:
     return opinion(
         ref,
         polarity,
@@ -128,7 +128,7 @@ def _named(
 def _literals(
     source: Source,
     model: type[Line[Any]],
-    opinion_of: Callable[..., dict[str, Any]],
+    opinion_of: Callable[..., Fields],
 ) -> Records:
     """Samples of lines sentence####[...]; the list is read as a Python literal, nothing is run."""
 
@@ -167,7 +167,7 @@ def acos(source: Source) -> Records:
 def _acos_opinion(
     text: str,
     quad: str,
-) -> dict[str, Any]:
+) -> Fields:
     match = ACOS_TUPLE.fullmatch(quad)
     if match is None:
         message = f"expected 'a0,a1 CATEGORY s o0,o1' (s: 0, 1, 2), got {short(quad)}"

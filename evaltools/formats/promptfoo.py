@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import Field
 
-from ..core.files import bytes_hash
+from ..core.files import Fields, bytes_hash
 from ..core.records import short
 from .source import Records, Row, Score, Source, at, score_rows
 
@@ -38,12 +38,12 @@ class Outcome(Row):
     provider: Provider
     prompt: Any = None
     promptId: str = ""
-    vars: dict[str, Any] = Field(default_factory=dict)
+    vars: Fields = Field(default_factory=dict)
     testCase: Any = None
     response: Any = None
     success: bool
     score: float
-    namedScores: dict[str, Any] = Field(default_factory=dict)
+    namedScores: Fields = Field(default_factory=dict)
     failureReason: int = 0
     error: str | None = None
 

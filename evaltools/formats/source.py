@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from ..core.files import Fields
 from ..core.json_files import read_json
 from ..core.records import File, T, fitted, misfit, short
 from ..core.tables import COLUMNS
@@ -21,7 +22,7 @@ TAKEN = {*COLUMNS, "item", "line", "error"}
 Place = int | str
 
 # what a record becomes: rows of a long table (`score_rows`), or the id, text and tuples of a sample
-Rows = Iterable[dict[str, Any]]
+Rows = Iterable[Fields]
 
 # (place, rows) of the records of a file; what is Unfit in one is raised while its rows are made, in `Source.rows`
 Records = Iterator[tuple[Place, Rows]]
@@ -76,7 +77,7 @@ def score_rows(
     columns = further_columns(further)
     of_sample = {name: value for name, value in sample.items() if value}
     for metric, value, is_higher, error in scores:
-        row: dict[str, Any] = {"id": id_, "metric": metric}
+        row: Fields = {"id": id_, "metric": metric}
         if isinstance(value, tuple):
             row["num"], row["den"] = (number(part, metric) for part in value)
         elif isinstance(value, list | dict):
@@ -97,19 +98,19 @@ def opinion(
     polarity: str,
     term: str = "",
     span: tuple[int, int] | None = None,
-) -> dict[str, Any]:
+) -> Fields:
     """A tuple of Conflict Review. `term` is "" where it is implicit, `span` is (start, end) in characters.
 
     >>> opinion("FOOD#QUALITY", "negative")
     {'aspect_ref': 'FOOD#QUALITY', 'aspect_term': '', 'polarity': 'negative'}
     """
-    row: dict[str, Any] = {"aspect_ref": ref, "aspect_term": term, "polarity": polarity}
+    row: Fields = {"aspect_ref": ref, "aspect_term": term, "polarity": polarity}
     if span is not None:
         row["span"] = {"start": span[0], "end": span[1]}
     return row
 
 
-def further_columns(fields: Mapping[str, Any]) -> dict[str, Any]:
+def further_columns(fields: Mapping[str, Any]) -> Fields:
     """The fields that can be columns of the units: texts, numbers, truth values, and lists of these.
 
     A list becomes one text. What is empty or nested is left out. A name that is taken begins with
@@ -118,7 +119,7 @@ def further_columns(fields: Mapping[str, Any]) -> dict[str, Any]:
     >>> further_columns({"topic": "law", "id": 7, "tags": ["a", "b"], "nested": {"x": 1}})
     {'topic': 'law', 'its_id': 7, 'tags': 'a; b'}
     """
-    columns: dict[str, Any] = {}
+    columns: Fields = {}
     for name, value in fields.items():
         if isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):
             value = "; ".join(map(str, value))
@@ -163,7 +164,7 @@ def number(
 def where(
     place: Place,
     field: str = "",
-) -> dict[str, Any]:
+) -> Fields:
     """A place, and a field there, as a problem names them."""
     if isinstance(place, int):
         return {"line": place, "field": field}
@@ -175,7 +176,7 @@ class Source(File):
 
     task = ""
 
-    def rows(self, records: Records) -> Iterator[tuple[Place, dict[str, Any]]]:
+    def rows(self, records: Records) -> Iterator[tuple[Place, Fields]]:
         """(place, row) of all rows. A record that is Unfit, or fits no model, is reported and gives none."""
         for place, rows in records:
             try:

@@ -24,6 +24,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from ..core.errors import UsageError
+from ..core.files import Fields
 
 BASE_URL_VARIABLE = "OPENAI_BASE_URL"
 """Environment variable with the base URL where a config names none; the SDK reads it, too."""
@@ -86,7 +87,7 @@ def chat(
     name: str,
     schema: Mapping[str, Any],
     **sampling: Any,
-) -> dict[str, Any]:
+) -> Fields:
     """The body of a request for a reply of this JSON schema; `name` names the schema.
 
     >>> list(chat("m", "You are ...", "Text: ...", "reply", {}, temperature=0))
@@ -110,7 +111,7 @@ def chat(
 
 
 @cache
-def strict_schema(model: type[BaseModel]) -> dict[str, Any]:
+def strict_schema(model: type[BaseModel]) -> Fields:
     """The JSON schema of a model as strict servers want it: closed objects, all fields required.
 
     The value is shared: do not change it.
@@ -118,7 +119,7 @@ def strict_schema(model: type[BaseModel]) -> dict[str, Any]:
     return json.loads(json.dumps(model.model_json_schema()), object_hook=_strict)
 
 
-def _strict(node: dict[str, Any]) -> dict[str, Any]:
+def _strict(node: Fields) -> Fields:
     # a field may be called "title", too: then the value is a schema
     strict = {
         name: value
@@ -144,7 +145,7 @@ class Form:
             return Form(self.kind, self.left_out | {refused})
         return Form(JSON_OBJECT if self.kind == JSON_SCHEMA else TEXT, self.left_out)
 
-    def body(self, request: Mapping[str, Any]) -> dict[str, Any]:
+    def body(self, request: Mapping[str, Any]) -> Fields:
         """A request of `chat` in this form.
 
         >>> request = chat("m", "system", "user", "reply", {}, temperature=0, max_tokens=9)

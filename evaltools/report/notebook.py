@@ -21,6 +21,7 @@ from ..core import plugins
 from ..core.errors import WorkFailed
 from ..core.files import (
     NOTEBOOK,
+    Fields,
     asset_dir,
     atomic,
     bytes_hash,
@@ -92,7 +93,7 @@ def is_current(job: ReportJob) -> bool:
     return is_same and not changed_files(job.folder, files)
 
 
-def _recorded(folder: Path) -> dict[str, Any]:
+def _recorded(folder: Path) -> Fields:
     """What the report in a folder was made from, and its files with their sha256; no files where none is ours."""
     try:
         recorded = json.loads((folder / RECORD).read_text(encoding="utf-8"))
@@ -102,7 +103,7 @@ def _recorded(folder: Path) -> dict[str, Any]:
         return {"files": {}}
 
 
-def stamp(job: ReportJob) -> dict[str, Any]:
+def stamp(job: ReportJob) -> Fields:
     """What a finished report records of its job."""
     return {
         "parameters": job.parameters,

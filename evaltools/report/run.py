@@ -13,6 +13,7 @@ import pandas as pd
 from ..core.check import Check
 from ..core.errors import UsageError
 from ..core.estimates import from_public, marked_blocked, public_frame
+from ..core.files import Fields
 from ..core.language import language, speak, speaking
 from ..core.manifest import Manifest
 from ..core.metric import AnyMetric, Metric, MetricTable, subset
@@ -96,7 +97,7 @@ class Run(Result):
         return self.suite.verdicts(self) if self.suite.verdicts else None
 
     @property
-    def policy(self) -> dict[str, Any]:
+    def policy(self) -> Fields:
         """All that decided the numbers."""
         return self.manifest.policy
 
@@ -238,10 +239,10 @@ class Run(Result):
 
     # --- pickle: a suite holds functions, which cannot be pickled
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Fields:
         return {name: value for name, value in vars(self).items() if name != "suite"}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: Fields) -> None:
         vars(self).update(state, suite=suite_of_manifest(state["manifest"]))
 
 

@@ -28,7 +28,7 @@ import pandas as pd
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 from scipy.special import ndtri
 
-from ..core.files import ending, from_csv_cell
+from ..core.files import Fields, Names, ending, from_csv_cell
 from ..core.records import File, unique_records
 from ..core.tables import read_table
 from .formulas import score_t, t_quantile, wilson
@@ -63,7 +63,7 @@ class Calibration:
     """
 
     frame: pd.DataFrame
-    notes: tuple[str, ...]
+    notes: Names
 
 
 def calibrate(
@@ -188,12 +188,12 @@ def _agreement(
     cases: pd.DataFrame,
     votes: pd.DataFrame,
     confidence: float,
-) -> dict[str, Any]:
+) -> Fields:
     """raters, kappas, TPR and TNR with Wilson's intervals; the raters alone unless every label is 0 or 1.
 
     Cases on which as many raters say 0 as 1 take no part in TPR, TNR and the judge's kappa.
     """
-    row: dict[str, Any] = {"raters": votes["rater"].nunique()}
+    row: Fields = {"raters": votes["rater"].nunique()}
     if not votes["label"].isin([0, 1]).all():
         return row
     clear = cases[cases["label"].notna() & (cases["label"] != 0.5)]
@@ -354,7 +354,7 @@ def _read(
     file: File,
     model: type[Scored | Label],
     value: str,
-) -> list[dict[str, Any]]:
+) -> list[Fields]:
     """The rows of a file of any kind that have a `value`, a score or a label: each case's once a metric and rater."""
     table = read_table(file, model, lambda head: HEADS.get(head, head))
     rows = []
@@ -365,7 +365,7 @@ def _read(
         for _, row in rows:
             row |= {name: from_csv_cell(row[name]) for name in ("case_id", "metric")}
 
-    def key_of(row: dict[str, Any]) -> tuple[str, ...]:
+    def key_of(row: Fields) -> Names:
         return row["case_id"], row["metric"], row.get("rater", "")
 
     return [row for _, row in unique_records(rows, key_of, file, value)]

@@ -25,7 +25,7 @@ from ...core.commands import (
     whole_number,
 )
 from ...core.errors import UsageError, echo, paragraph
-from ...core.files import EXAMPLES, find_runs, refuse_input, write_csv
+from ...core.files import EXAMPLES, Names, find_runs, refuse_input, write_csv
 from ...core.language import language, speak
 from ...core.manifest import require_out
 from ...core.plugins import get_suite
@@ -115,7 +115,7 @@ def compare(
 @verbose_option
 @study_options
 def rank(
-    runs: tuple[str, ...],
+    runs: Names,
     metric: str,
     out: Path,
     verbose: bool,
@@ -172,7 +172,7 @@ def rank(
 @csv_option
 @study_options
 def plan(
-    runs: tuple[str, ...],
+    runs: Names,
     metric: str,
     difference: float,
     power: float,
@@ -237,7 +237,7 @@ def _command(
         type=RUN,
     )
     @batch_options
-    def command(runs: tuple[str, ...], **options: Any) -> None:
+    def command(runs: Names, **options: Any) -> None:
         work = batch.Batch(suite, options)
         make(work, runs)
         raise Exit(batch.end(work))
@@ -279,7 +279,7 @@ def report() -> None:
 @declared_options
 @batch_options
 def seeds(
-    runs: tuple[str, ...],
+    runs: Names,
     suite: Any,
     baseline: str | None,
     primary: str | None,
