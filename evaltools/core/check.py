@@ -48,6 +48,10 @@ class Check:
     blocks: tuple[str, ...] = ()
 
 
+Checks = Iterator[Check]
+"""The checks of a run, as they are found."""
+
+
 def share_check(
     code: str,
     level: Level,
@@ -58,7 +62,7 @@ def share_check(
     /,
     above: float = 0,
     **values: Any,
-) -> Iterator[Check]:
+) -> Checks:
     """The check of what was found in more than a share of the units (`above`; by default in any), else none.
 
     The text says in how many, {n} of {of}; further values fill its other places.
@@ -140,7 +144,7 @@ def few_units(
     n: int,
     unit: str,
     n_samples: int = 0,
-) -> Iterator[Check]:
+) -> Checks:
     """Intervals from few units are wide, and their coverage is not that of many. `n_samples`: where units are clusters."""
     text = "Only {n} samples ({unit}): intervals are wide, and one sample can change the result."
     if n == 1:
@@ -162,7 +166,7 @@ def few_units(
 def constant_metrics(
     estimates: pd.DataFrame,
     headline: Sequence[str],
-) -> Iterator[Check]:
+) -> Checks:
     """Metrics of the headline that no unit moves, so that they tell no two systems apart."""
     rows = estimates[estimates["metric"].isin(headline) & estimates["value"].notna()]
     rows = rows[rows["n_units"] >= MIN_CONSTANT_UNITS]
@@ -179,7 +183,7 @@ def constant_metrics(
 def class_sizes(
     estimates: pd.DataFrame,
     metrics: MetricTable,
-) -> Iterator[Check]:
+) -> Checks:
     """Means over classes of which some have few units: these decide the mean, which is too low on average."""
     by_name = estimates.assign(shown=_titles(estimates)).set_index("metric")
     small: dict[str, str] = {}
@@ -203,7 +207,7 @@ def class_sizes(
 def mean_units(
     estimates: pd.DataFrame,
     metrics: MetricTable,
-) -> Iterator[Check]:
+) -> Checks:
     """Means that are not those of their metrics as shown: units in which one of these is null take no part in them."""
     means = [metric for metric in metrics if isinstance(metric, Mean)]
     value = estimates.set_index("metric")["value"]
@@ -227,7 +231,7 @@ def duplicate_texts(
     units: pd.DataFrame,
     column: str,
     unit: str,
-) -> Iterator[Check]:
+) -> Checks:
     """Units that have the same text are no independent samples."""
     if column not in units:
         return
@@ -255,7 +259,7 @@ def lacking(
     code: str,
     missing: Mapping[str, Sequence[str] | int],
     total: int,
-) -> Iterator[Check]:
+) -> Checks:
     """Runs, or conditions, that lack what others have. `missing`: name -> what it lacks of `total`, or how much."""
     n, sentences = 0, []
     for name, what in missing.items():
@@ -279,7 +283,7 @@ def _titles(rows: pd.DataFrame) -> list[str]:
     return [f"“{metric_title(*names)}”" for names in zip(rows["metric"], rows["title"])]
 
 
-def one_sided_missing(differences: pd.DataFrame) -> Iterator[Check]:
+def one_sided_missing(differences: pd.DataFrame) -> Checks:
     """Cells that only one side of a comparison has: they take no part, and could change the difference.
 
     `differences`: rows of a comparison, those of the metrics that lead. One check a candidate, on the first metric
@@ -308,7 +312,7 @@ def one_sided_missing(differences: pd.DataFrame) -> Iterator[Check]:
         )
 
 
-def not_random(differences: pd.DataFrame) -> Iterator[Check]:
+def not_random(differences: pd.DataFrame) -> Checks:
     """Metrics of which one side lacks other samples than it has: its values are no fair part of all.
 
     `differences`: rows of a comparison, those of the metrics that lead.
@@ -338,7 +342,7 @@ def other_texts(
     n: int,
     baseline: str,
     candidate: str,
-) -> Iterator[Check]:
+) -> Checks:
     """Samples that pair by their id but have other texts: they are other questions."""
     text = "{n} samples of {baseline} and {candidate} pair by id but have other texts, and are left out."
     return share_check(

@@ -171,10 +171,14 @@ def _table_rows(
             yield line, values
 
 
+Rows = Iterator[tuple[int, list[str]]]
+"""Number and cells of each row."""
+
+
 def _sheet_rows(
     file: File,
     is_header: Callable[[Sequence[str]], bool],
-) -> Iterator[tuple[int, list[str]]]:
+) -> Rows:
     """(row, texts) from the header on of the first sheet that has one, else of the first; hidden rows with a warning."""
     from openpyxl import load_workbook
 
@@ -217,7 +221,7 @@ def _sheet_rows(
         file.warn("hidden-rows", message, line=hidden[0])
 
 
-def _rows(sheet: Any) -> Iterator[tuple[int, list[str]]]:
+def _rows(sheet: Any) -> Rows:
     """(number, texts) of the rows of a sheet that have a cell. openpyxl's own loop would make all cells between."""
     for number, keys in groupby(sorted(sheet._cells), itemgetter(0)):
         texts: list[str] = []
@@ -228,7 +232,7 @@ def _rows(sheet: Any) -> Iterator[tuple[int, list[str]]]:
         yield number, texts
 
 
-def csv_rows(file: File, sep: str = ",") -> Iterator[tuple[int, list[str]]]:
+def csv_rows(file: File, sep: str = ",") -> Rows:
     """(line on which it ends, cells) of the header of a CSV file, and of every row that is not blank.
 
     A row that is damaged, or has more or fewer cells than the header, is reported and left out. InputError for a

@@ -24,6 +24,9 @@ from .manifest import versions
 # (index of a task, its future), as the calls end
 Ended = Generator[tuple[int, Future[Any]], None, None]
 
+Call = Callable[..., Any]
+Tasks = Sequence[tuple[Any, ...]]
+
 CONNECT_SECONDS = 10  # a scheduler answers, and has a worker, within this time
 
 
@@ -60,8 +63,8 @@ class Workers:
 
     def ended(
         self,
-        call: Callable[..., Any],
-        tasks: Sequence[tuple[Any, ...]],
+        call: Call,
+        tasks: Tasks,
     ) -> Ended:
         """Yields (index of the task, its future) as the calls end.
 
@@ -108,8 +111,8 @@ def _has_semaphores() -> bool:
 
 
 def _in_this_process(
-    call: Callable[..., Any],
-    tasks: Sequence[tuple[Any, ...]],
+    call: Call,
+    tasks: Tasks,
 ) -> Ended:
     for index, task in enumerate(tasks):
         future: Future[Any] = Future()
@@ -198,7 +201,7 @@ _FOLDER = Lock()
 def _like_here(
     folder: Path,
     wanted: dict[str, str],
-    call: Callable[..., Any],
+    call: Call,
     *task: Any,
 ) -> Any:
     """call(*task) with the versions, and in the folder, of the process that asks for it: all machines must see that."""

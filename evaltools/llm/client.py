@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -30,6 +30,7 @@ from tenacity import (
 )
 
 from ..core.errors import Problems, UsageError
+from ..core.files import Fields
 from .cache import ReplyCache, request_hash
 from .messages import (
     PATIENCE,
@@ -164,7 +165,7 @@ class Client:
 
     async def ask(
         self,
-        request: Mapping[str, Any],
+        request: Fields,
         model: type[BaseModel],
         send: bool = True,
     ) -> Answer:
@@ -180,7 +181,7 @@ class Client:
 
     async def _answer(
         self,
-        request: Mapping[str, Any],
+        request: Fields,
         model: type[BaseModel],
         call: Call,
         send: bool,
@@ -208,7 +209,7 @@ class Client:
 
     async def _converse(
         self,
-        request: Mapping[str, Any],
+        request: Fields,
         model: type[BaseModel],
         call: Call,
     ) -> Answer:
@@ -234,7 +235,7 @@ class Client:
 
     async def _complete(
         self,
-        request: Mapping[str, Any],
+        request: Fields,
         call: Call,
     ) -> str:
         """The text of a completion, after as many attempts as it takes."""
@@ -284,7 +285,7 @@ class Client:
 
     async def _attempt(
         self,
-        body: Mapping[str, Any],
+        body: Fields,
         call: Call,
     ) -> Completion:
         """Send a request once, when limits allow it. CallFailed says why there is no completion."""
@@ -301,7 +302,7 @@ class Client:
                 self._in_flight -= 1
                 self._returned.notify_all()
 
-    async def _reserve(self, body: Mapping[str, Any]) -> None:
+    async def _reserve(self, body: Fields) -> None:
         """Wait until what is in flight leaves room for one more call. CallFailed where none is left.
 
         Each call in flight is taken to cost as much as the largest so far, else its token limit.
@@ -322,7 +323,7 @@ class Client:
             self._in_flight += 1
             self.sent += 1
 
-    async def _post(self, body: Mapping[str, Any]) -> bytes:
+    async def _post(self, body: Fields) -> bytes:
         """The body of the server's reply; the connection is made for the first request."""
         try:
             import openai

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 import pandas as pd
 
-from ...core.check import Check, duplicate_texts, share_check
+from ...core.check import Check, Checks, duplicate_texts, share_check
 from ...core.files import Fields, write_csv, write_text
 from ...core.language import listed, say
 from ...core.metric import Metric
@@ -242,7 +242,7 @@ WITHOUT_GOLD = "Polarity conflict"
 BY_TERM = "Rerun with --protocol cr_v1."
 
 
-def checks(run: Run) -> Iterator[Check]:
+def checks(run: Run) -> Checks:
     """The checks of a run."""
     data = run.data
     yield from duplicate_texts(data, "text", "text_id")
@@ -262,7 +262,7 @@ def checks(run: Run) -> Iterator[Check]:
     yield from of_samples(run)
 
 
-def of_samples(run: Run) -> Iterator[Check]:
+def of_samples(run: Run) -> Checks:
     """Tuples that take no part, samples without a stage 1, a prediction or a reply, and replies of the stand-in."""
     data, of = run.data, len(run.data)
     text = "{n} of {of} predicted tuples have an empty ref: they take no part in the metrics by ref"
@@ -316,7 +316,7 @@ def of_samples(run: Run) -> Iterator[Check]:
     )
 
 
-def gold_without_pairs(run: Run) -> Iterator[Check]:
+def gold_without_pairs(run: Run) -> Checks:
     """No gold tuple of the run has a pair under a key: that key is not measured (D26)."""
     data = run.data
     n_gold = int(data["n_gold_tuples"].sum())
@@ -336,7 +336,7 @@ def gold_without_pairs(run: Run) -> Iterator[Check]:
         )
 
 
-def ref_outside_gold(run: Run) -> Iterator[Check]:
+def ref_outside_gold(run: Run) -> Checks:
     """No predicted ref stands anywhere in the gold of the run: the two sides name aspects in two ways.
 
     Blocks the metrics by ref, and those by attribute where no predicted attribute stands in the gold either.

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from ...core.check import Check, check_lines, duplicate_texts, share_check
+from ...core.check import Checks, check_lines, duplicate_texts, share_check
 from ...core.files import Fields, write_json, write_jsonl, write_text
 from ...core.language import listed, say
 from ...core.manifest import SCHEMA_VERSION
@@ -227,7 +227,7 @@ MOST = 0.5
 FROM_REPLIES = ("M3", "M4", "M5")
 
 
-def checks(result: Run) -> Iterator[Check]:
+def checks(result: Run) -> Checks:
     """The checks of a run; those of replies are over the turns that were answered."""
     turns = result.data[result.data["turn_pair_id"].notna()]
     user_texts = turns.groupby("dialog_id", sort=False)["user_text"].agg("\n".join).reset_index()
@@ -276,7 +276,7 @@ def checks(result: Run) -> Iterator[Check]:
 def check_replies(
     result: Run,
     answered: pd.DataFrame,
-) -> Iterator[Check]:
+) -> Checks:
     """Replies that are the user's own text, that are empty, and that stand on many turns."""
     replies, questions = (
         answered[column].str.split().str.join(" ") for column in ("reply", "user_text")

@@ -25,6 +25,8 @@ from ...core.files import dumps
 
 Text = Annotated[str, AfterValidator(partial(unicodedata.normalize, "NFC"))]
 
+Texts = list[Text]
+
 # a note that is only shown: a text, or any JSON value as its text
 Remark = Annotated[
     Text, BeforeValidator(lambda value: value if isinstance(value, str) else dumps(value))
@@ -50,10 +52,10 @@ class _Record(BaseModel):
 class TurnTags(_Record):
     """What a turn's reply is measured against."""
 
-    memory_required_keys_gt: list[Text] = []
-    risk_disclosure_required_gt: list[Text] = []
+    memory_required_keys_gt: Texts = []
+    risk_disclosure_required_gt: Texts = []
     compliance_label_gt: Text | None = None
-    explainability_rubric_gt: list[Text] = []
+    explainability_rubric_gt: Texts = []
 
 
 class RecallItem(_Record):
@@ -84,8 +86,8 @@ class ProfileSnapshot(_Record):
     risk_level: Text = ""
     investment_horizon: Text = ""
     liquidity_need: Text = ""
-    preferred_topics: list[Text] = []
-    forbidden_assets: list[Text] = []
+    preferred_topics: Texts = []
+    forbidden_assets: Texts = []
 
 
 class Turn(_Record):
@@ -108,12 +110,12 @@ class ProfileTruth(_Record):
     risk_level_gt: Text = ""
     horizon_gt: Text = ""
     liquidity_need_gt: Text = ""
-    constraints_gt: list[Text] = []
-    preferences_gt: list[Text] = []
+    constraints_gt: Texts = []
+    preferences_gt: Texts = []
 
 
 class Blueprint(_Record):
-    forbidden_list: list[Text] = []
+    forbidden_list: Texts = []
 
 
 class RawTurn(_Record):

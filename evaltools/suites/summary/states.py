@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Literal
 
 import pandas as pd
 
-from ...core.check import Check, Level, duplicate_texts, share_check
+from ...core.check import Checks, Level, duplicate_texts, share_check
 from ...core.files import Fields
 from ...core.language import first_ten, say
 from ...report.run import Run
@@ -191,7 +191,7 @@ DUPLICATES = 0.05
 alike."""
 
 
-def checks(run: Run) -> Iterator[Check]:
+def checks(run: Run) -> Checks:
     """The checks of a file of cases."""
     data = run.data
     with_contexts = data[data["contexts"] != "[]"]
@@ -202,7 +202,7 @@ def checks(run: Run) -> Iterator[Check]:
     yield from not_judged(data, run.options)
 
 
-def not_measured(run: Run) -> Iterator[Check]:
+def not_measured(run: Run) -> Checks:
     """Metrics that many cases give nothing to measure for, and their means over all cases, which hold fixed numbers for
     these (D14). n is of the metric that lacks most.
     """
@@ -241,7 +241,7 @@ def not_measured(run: Run) -> Iterator[Check]:
         )
 
 
-def unread_figures(data: pd.DataFrame) -> Iterator[Check]:
+def unread_figures(data: pd.DataFrame) -> Checks:
     """Summaries with figures that no rule read: they are compared with nothing."""
     of_cases = [figures for figures in map(json.loads, data["unread_figures"]) if figures]
     figures = [figure for of_case in of_cases for figure in of_case]
@@ -263,7 +263,7 @@ def unread_figures(data: pd.DataFrame) -> Iterator[Check]:
     )
 
 
-def duplicate_answers(answers: pd.Series) -> Iterator[Check]:
+def duplicate_answers(answers: pd.Series) -> Checks:
     """One summary for several cases."""
     texts = answers.fillna("").str.split().str.join(" ")
     texts = texts[texts != ""]
@@ -283,7 +283,7 @@ def duplicate_answers(answers: pd.Series) -> Iterator[Check]:
 def not_judged(
     data: pd.DataFrame,
     options: SummaryOptions,
-) -> Iterator[Check]:
+) -> Checks:
     """Questions to which the judge gave no usable reply, with the commonest reason."""
     if options.judge == "off":
         return

@@ -5,7 +5,7 @@ Its metrics follow from the file.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from math import inf
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field, field_validator
 
-from ...core.check import Check, duplicate_texts, share_check
+from ...core.check import Checks, duplicate_texts, share_check
 from ...core.errors import Problems, UsageError, shown_path
 from ...core.files import Fields, Names, first_names, nearest
 from ...core.metric import Metric
@@ -123,7 +123,7 @@ def headline(
     return tuple(metric.name for metric in metrics[:LEADING])
 
 
-def checks(run: Run) -> Iterator[Check]:
+def checks(run: Run) -> Checks:
     """The checks of a run: texts that come twice, and units that failed, by the cause."""
     yield from duplicate_texts(run.data, "text", "id")
     if "error" not in run.data:
