@@ -135,6 +135,14 @@ OF_SUMMARY = 12
 OF_SOURCE = 24
 
 
+# who decided -> what is told of the judge
+JUDGE_SAYS = {
+    "llm": "the judge says {judge:.2f} ({reason}) and decides; the rules say {rule:.2f}",
+    "rule": "the judge says {judge:.2f} ({reason}), too unsure to decide alone",
+    "blend": "the judge says {judge:.2f} ({reason}), blended with the rules' {rule:.2f}",
+}
+
+
 def in_short(case: Case) -> list[str]:
     """Why a case fails, or what a person must settle: the reasons of the metrics in its state; none of an ok case."""
     lines = []
@@ -156,13 +164,8 @@ def why(
     lines = []
     decided_by = case[f"{metric}_decided_by"]
     if not math.isnan(case[f"{metric}_llm"]):
-        template = "the judge says {judge:.2f} ({reason}) and decides; the rules say {rule:.2f}"
-        if decided_by == "rule":
-            template = "the judge says {judge:.2f} ({reason}), too unsure to decide alone"
-        if decided_by == "blend":
-            template = "the judge says {judge:.2f} ({reason}), blended with the rules' {rule:.2f}"
         said = say(
-            template,
+            JUDGE_SAYS[decided_by],
             judge=case[f"{metric}_llm"],
             reason=case[f"{metric}_evidence"]["judge"]["reason"],
             rule=case[f"{metric}_rule"],

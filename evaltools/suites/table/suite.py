@@ -66,8 +66,7 @@ class TableOptions(SuiteOptions):
     ) -> TableOptions:
         """The options with the metrics of a file, limits and directions as declared.
 
-        UsageError for an option that names a metric which the file, `source`, does not have, and for a metric with
-        both directions.
+        UsageError for an option that names a metric which the file, `source`, does not have.
         """
         changes: dict[str, Fields] = {metric.name: {} for metric in metrics}
 
@@ -91,8 +90,6 @@ class TableOptions(SuiteOptions):
             change(name, better="lower")
         for name in self.higher:
             change(name, better="higher")
-            if name in self.lower:
-                raise UsageError(f"--lower {name} and --higher {name}: a metric has one")
         found = [replace(metric, **changes[metric.name]) for metric in metrics]
         return self.model_copy(update={"found": tuple(found)})
 

@@ -107,7 +107,6 @@ def test_too_many_metrics_are_a_column_taken_for_another(tmp_path: Path) -> None
         (("--bounds", "acc=1,0"), "--bounds 'acc=1,0': expected NAME=LOW,HIGH with LOW below HIGH"),
         (("--bounds", "acc=0,inf"), "expected NAME=LOW,HIGH with LOW below HIGH, both finite"),
         (("--lower", "los"), "has no metric 'los'; did you mean loss?"),
-        (("--lower", "acc", "--higher", "acc"), "a metric has one"),
     ],
 )
 def test_wrong_options(option: tuple[str, ...], said: str, tmp_path: Path) -> None:
