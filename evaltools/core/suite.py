@@ -17,10 +17,10 @@ import pandas as pd
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict
 
-from .files import Names
 from .. import BUILT_IN
 from .check import Check
 from .errors import Problems, UsageError, reason
+from .files import Names
 from .json_files import read_jsonl
 from .metric import AnyMetric, MetricTable
 from .records import File, short, unique_records
