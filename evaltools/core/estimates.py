@@ -110,7 +110,7 @@ class Resampling(BaseModel):
     """How intervals are made.
 
     `method`: "bca" or "percentile" is that bootstrap wherever there are enough units; "auto" is BCa where the data
-    carry it, and a score interval for bounded metrics where they do not (docs/statistics.md, "One run").
+    carry it, and a score interval for bounded metrics where they do not (docs/statistics.md).
     `n_resamples`: number of bootstrap resamples, 100 to 10 million. `confidence`: level of the intervals, between 0 and 1.
     `seed`: seed of the generator of random numbers.
 

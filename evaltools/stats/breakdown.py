@@ -53,13 +53,8 @@ def by_parts(
     parts = pd.Series(values, index=units.index)
     texts = parts.astype("string").fillna("(none)")
     if isinstance(parts.dtype, pd.CategoricalDtype) and parts.cat.ordered:
-        in_order = parts.sort_values().index
-        kept = pd.Categorical(
-            texts,
-            texts[in_order].unique(),
-            ordered=True,
-        )
-        return pd.Series(kept, units.index)
+        in_order = texts[parts.sort_values().index].unique()
+        return texts.astype(pd.CategoricalDtype(in_order, ordered=True))
     # whole numbers are floats where one of them is null
     return texts.str.removesuffix(".0") if pd.api.types.is_float_dtype(parts) else texts
 
@@ -79,9 +74,10 @@ def each_part(
     if len(n_units) > MOST or not isinstance(first[PART].dtype, pd.CategoricalDtype):
         n_units = n_units.sort_values(ascending=False, kind="stable")
     names = n_units.index.tolist() or ["(none)"]
-    parts = {name: [name] for name in names}
-    if len(names) > MOST:
-        parts = {name: [name] for name in names[: MOST - 1]} | {"(others)": names[MOST - 1 :]}
+    n_alone = MOST - 1 if len(names) > MOST else MOST
+    parts = {name: [name] for name in names[:n_alone]}
+    if names[n_alone:]:
+        parts["(others)"] = names[n_alone:]
     for name, of_part in parts.items():
         runs = {
             condition: {seed: frame[frame[PART].isin(of_part)] for seed, frame in of_seed.items()}

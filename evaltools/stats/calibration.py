@@ -89,43 +89,35 @@ def calibrate(
     for metric, votes in labels.groupby("metric", sort=False):
         cases = scores[scores["metric"] == metric]
         is_used = votes["case_id"].isin(cases["case_id"])
-        if n_left := int((~is_used).sum()):
+        if n_left := (~is_used).sum():
             notes.append(
                 f"{metric}: {n_left} of {len(votes)} labels are of cases that were not measured, and take no part"
             )
         votes = votes[is_used]
         of_cases = votes.groupby("case_id")["label"].mean()
-        cases = cases.assign(
-            label=cases["case_id"].map(of_cases).astype(float)
-        )  # of no case: objects
-        cases["passed"] = cases["score"] >= cases["threshold"].fillna(PASS)
-        score, label = cases["score"].to_numpy(), cases["label"].to_numpy()
-        n = int((~np.isnan(label)).sum())
-        if not n:
+        if not (n := len(of_cases)):
             continue
+        passed = cases["score"] >= cases["threshold"].fillna(PASS)
+        cases = cases.assign(label=cases["case_id"].map(of_cases), passed=passed)
+        labelled = cases.dropna(subset="label")
+        score, label = cases["score"].to_numpy(), cases["label"].to_numpy()
         row = {
             "metric": metric,
             "n": len(cases),
             "n_labelled": n,
             "judge_mean": score.mean(),
-            "labels_mean": np.nanmean(label),
-            **_agreement(cases, votes, confidence),
+            "labels_mean": labelled["label"].mean(),
+            **_agreement(labelled, votes, confidence),
         }
         if n < LEAST:
-            n_alike = int((cases["passed"] == (label >= PASS))[~np.isnan(label)].sum())
+            n_alike = (labelled["passed"] == (labelled["label"] >= PASS)).sum()
             few.append(f"{metric} in {n_alike} of {n} cases")
         else:
-            _, *of_labels = corrected_mean(
-                score,
-                label,
-                confidence,
-                weight=0.0,
-            )
-            row["labels_low"], row["labels_high"] = of_labels
-            corrected = corrected_mean(score, label, confidence)
-            row |= dict(zip(("corrected_mean", "corrected_low", "corrected_high"), corrected))
+            for name, weight in (("labels", 0.0), ("corrected", None)):
+                found = corrected_mean(score, label, confidence, weight)
+                row |= dict(zip((f"{name}_mean", f"{name}_low", f"{name}_high"), found))
         error = score.std() * np.sqrt(1 / n - 1 / len(cases))
-        mean = score[~np.isnan(label)].mean()
+        mean = labelled["score"].mean()
         if abs(mean - score.mean()) > FAR * error:
             notes.append(
                 f"{metric}: the labels are of cases with a mean score of {mean:.2f}, all cases have {score.mean():.2f}: "
@@ -153,11 +145,11 @@ def corrected_mean(
     scores have nothing to add.
 
     >>> score, label = np.array([1, 1, 0, 0, 1, 1, 1, 0.0]), np.array([1, 1, 0, 1] + 4 * [np.nan])
-    >>> round(corrected_mean(score, label, weight=1)[0], 4)  # .75 + (.75 - .5)
+    >>> float(round(corrected_mean(score, label, weight=1)[0], 4))  # .75 + (.75 - .5)
     1.0
     """
     labelled = ~np.isnan(label)
-    n = int(labelled.sum())
+    n = labelled.sum()
     n_open = len(score) - n
     variance = score.var(ddof=1)
     if n_open == 0:
@@ -165,10 +157,10 @@ def corrected_mean(
     if weight is None:
         covariance = np.cov(score[labelled], label[labelled])[0, 1]
         cost = variance * (1 / n + 1 / n_open)
-        weight = float(np.clip(covariance / n / cost, 0, 1)) if cost > 0 else 0.0
+        weight = np.clip(covariance / n / cost, 0, 1) if cost > 0 else 0.0
     moved = weight * score
     rest = label[labelled] - moved[labelled]
-    value = float(rest.mean() + moved[~labelled].sum() / n_open)
+    value = rest.mean() + moved[~labelled].sum() / n_open
     value = min(max(round(value, 12), 0.0), 1.0)
 
     error = (rest.var(ddof=1) + HIDDEN * weight / n) / n + weight**2 * variance / n_open
@@ -185,7 +177,7 @@ def corrected_mean(
 
 
 def _agreement(
-    cases: pd.DataFrame,
+    labelled: pd.DataFrame,
     votes: pd.DataFrame,
     confidence: float,
 ) -> Fields:
@@ -196,9 +188,8 @@ def _agreement(
     row: Fields = {"raters": votes["rater"].nunique()}
     if not votes["label"].isin([0, 1]).all():
         return row
-    clear = cases[cases["label"].notna() & (cases["label"] != 0.5)]
-    good = clear["label"] > 0.5
-    passed = clear["passed"]
+    clear = labelled[labelled["label"] != 0.5]
+    good, passed = clear["label"] > 0.5, clear["passed"]
     for name, truth in (("tpr", good), ("tnr", ~good)):
         right = (passed == good)[truth]
         if len(right):
@@ -218,7 +209,7 @@ def kappa_of(sheet: pd.DataFrame) -> float:
     nan without such a subject, for one rater, and where one category is all that was chosen.
 
     >>> sheet = pd.DataFrame({"a": ["x", "x", "y"], "b": ["x", "y", "y"]})
-    >>> round(kappa_of(sheet), 3)
+    >>> float(round(kappa_of(sheet), 3))
     0.4
     """
     full = sheet.dropna()
@@ -231,15 +222,15 @@ def kappa_of(sheet: pd.DataFrame) -> float:
     agreed = ((votes.sum(axis=1) ** 2).sum(axis=1) - n).mean() / (n * (n - 1))
     shares = votes.mean(axis=0)
     by_chance = shares.prod(axis=0).sum() if n == 2 else (shares.mean(axis=0) ** 2).sum()
-    return float((agreed - by_chance) / (1 - by_chance)) if by_chance < 1 else np.nan
+    return (agreed - by_chance) / (1 - by_chance) if by_chance < 1 else np.nan
 
 
 # --- files of scores and of labels
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
-YES = ("1", "yes", "y", "pass", "true", "ok", "합격", "예", "네", "적합", "o", "○")
-NO = ("0", "no", "n", "fail", "false", "불합격", "아니요", "아니오", "부적합", "x", "×")
+YES = ("yes", "y", "pass", "true", "ok", "합격", "예", "네", "적합", "o", "○")
+NO = ("no", "n", "fail", "false", "불합격", "아니요", "아니오", "부적합", "x", "×")
 
 # heads of the workbook of summaries in its languages -> columns
 HEADS = {
@@ -285,12 +276,9 @@ def label_value(value: Any, scale: tuple[float, float] = (0, 1)) -> Any:
     text = "".join(text.split()).removesuffix(".")
     if not text:
         return None
+    if text in YES or text in NO:
+        return float(text in YES)
     low, high = scale
-    if scale == (0, 1) or not text.replace(".", "", 1).isdigit():
-        if text in YES:
-            return 1.0
-        if text in NO:
-            return 0.0
     try:
         share = (float(text) - low) / (high - low)
     except ValueError:
@@ -337,10 +325,9 @@ def read_labels(
     known = set(zip(scores["case_id"], scores["metric"]))
     for row in rows:
         if not has_scores and (row["case_id"], row["metric"]) not in known:
-            message = f"the scores have no {row['metric']} of this case"
             file.error(
                 "unknown-case",
-                message,
+                f"the scores have no {row['metric']} of this case",
                 line=row["line"],
                 id=row["case_id"],
                 field="case_id",
@@ -356,11 +343,11 @@ def _read(
     value: str,
 ) -> list[Fields]:
     """The rows of a file of any kind that have a `value`, a score or a label: each case's once a metric and rater."""
-    table = read_table(file, model, lambda head: HEADS.get(head, head))
-    rows = []
-    for line, record in table:
-        if getattr(record, value) is not None:
-            rows.append((line, record.model_dump() | {"line": line}))
+    rows = [
+        (line, record.model_dump() | {"line": line})
+        for line, record in read_table(file, model, lambda head: HEADS.get(head, head))
+        if getattr(record, value) is not None
+    ]
     if ending(file.path) == ".csv":
         for _, row in rows:
             row |= {name: from_csv_cell(row[name]) for name in ("case_id", "metric")}

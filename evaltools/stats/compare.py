@@ -22,10 +22,10 @@ from scipy.special import stdtr, stdtrit
 from ..core.errors import UsageError
 from ..core.estimates import Resampling
 from ..core.files import nearest
-from ..core.metric import MetricTable, as_ratios
-from .effects import MIN_UNITS, ROUGH, paired, same_questions
-from .formulas import p_of_t, smallest_shown, widest
-from .influence import Array, Cells, Condition, Runs, effective_units, label
+from ..core.metric import MetricTable
+from .effects import MIN_UNITS, ROUGH, Effect, paired, same_questions
+from .formulas import Draws, p_of_t, smallest_shown, widest
+from .influence import Array, Cells, Condition, Formula, Runs, effective_units, formulas_of, label
 from .intervals import Interval, draws_of, interval_of
 from .multiple import NOT_RANDOM, holm, lacking, max_t, sign_flip
 
@@ -123,27 +123,23 @@ def compare_all(
     tested alone (default: the first headline metric with a direction); of several candidates these tests are one family.
     `margin`: metric -> largest difference that does not matter, in units of the metric.
 
-    Raises UsageError for a headline name that is no metric, and a primary metric or margin that cannot be tested;
-    NothingPaired for sides without a unit in common.
+    Raises UsageError for a primary metric or margin that cannot be tested; NothingPaired for sides without a unit in
+    common.
     """
     first, *others = conditions
-    table = [formula.metric for formula in first.formulas.values()]
-    unknown = sorted(set(headline) - set(first.formulas))
-    if unknown:
-        raise UsageError(f"headline metrics that the table lacks: {unknown}")
-    require_declared(table, primary, margin := margin or {}, resampling.confidence)
+    table = [formula.metric for formula in first.formulas.values() if formula.is_directed]
+    require_declared(first.formulas, primary, margin := margin or {}, resampling.confidence)
     target = {metric.name: metric.alias_of or metric.name for metric in table}
-    is_directed = directions(table)
     leading = [primary, *headline] if primary else list(headline)
-    family = [name for name in dict.fromkeys(target[name] for name in leading) if is_directed[name]]
+    family = list(dict.fromkeys(target[name] for name in leading if name in target))
     rows = []
     for side in others:
-        keep, n_other_texts = same_questions(first, side)
-        for metric in table:
-            if is_directed[metric.name] and not metric.alias_of:
-                a, b = (each.cells(metric.name).where(keep) for each in (first, side))
-                names = {"baseline": first.name, "candidate": side.name}
-                rows.append({**names, "n_other_texts": n_other_texts, **_row(a, b)})
+        keep = same_questions(first, side)
+        names = {"baseline": first.name, "candidate": side.name}
+        names["n_other_texts"] = (~keep).sum()
+        for name in dict.fromkeys(target.values()):
+            a, b = (each.cells(name).where(keep) for each in (first, side))
+            rows.append(names | _row(a, b))
     if not rows:
         return pd.DataFrame(columns=[*CONTRACT, *DETAILS])
     tested = pd.DataFrame(rows)
@@ -152,14 +148,11 @@ def compare_all(
     tested["primary"] = tested["metric"].isin(family[:1])
     tested["family"] = tested["metric"].isin(family)
     _test(tested, resampling, n_permutations, resampling.level)
-    tested = tested.join(_intervals(tested, resampling))
+    draws = draws_of(tested["effect"], resampling)
+    tested = tested.join(_intervals(tested, draws, resampling.method))
     tested["verdict"], tested["short"] = verdicts(tested, resampling.level)
     about = pd.DataFrame(
-        [
-            (m.name, m.title, m.group, m.alias_of, m.name in leading)
-            for m in table
-            if is_directed[m.name]
-        ],
+        [(m.name, m.title, m.group, m.alias_of, m.name in leading) for m in table],
         columns=["metric", "title", "group", "alias_of", "headline"],
     )
     tables = [
@@ -192,59 +185,49 @@ def ranks(
     0         x         2          2
     1         y         1          1
     """
-    names = [condition.name for condition in conditions]
     sides = [condition.cells(metric) for condition in conditions]
-    rows = [
+    pairs = [
         {"candidate": "", "a": a, "b": b} | _row(sides[a], sides[b])
         for a, b in combinations(range(len(sides)), 2)
     ]
     is_measured = np.array([not np.isnan(side.values).all() for side in sides])
-    better, worse = np.zeros((2, len(names)), dtype=int)
-    tested = pd.DataFrame(rows).assign(primary=False, family=True, margin=np.nan)
-    if rows:
-        _test(tested, resampling, n_permutations)
-        tested = tested[tested["p_adjusted"] <= resampling.level].reset_index(drop=True)
+    tested = pd.DataFrame(pairs).assign(primary=False, family=True, margin=np.nan)
+    _test(tested, resampling, n_permutations)
+    tested = tested[tested["p_adjusted"] <= resampling.level].reset_index(drop=True)
+    n_better, n_worse = np.zeros((2, len(sides)), dtype=int)
     if len(tested):
         # there may be thousands: intervals of each by itself, without a bootstrap
         tested = tested.assign(level=resampling.level)
-        tested = tested.join(_intervals(tested, None))
+        tested = tested.join(_intervals(tested))
         verdict, _ = verdicts(tested, resampling.level)
-        shown = tested[np.isin(verdict, ["better", "worse"])]
-        is_up = (shown["delta"] > 0) != (shown["better"] == "lower")
-        better += np.bincount(shown["a"].where(is_up, shown["b"]), minlength=len(names))
-        worse += np.bincount(shown["b"].where(is_up, shown["a"]), minlength=len(names))
-    rank = {"rank_low": 1 + better, "rank_high": is_measured.sum() - worse}
-    frame = pd.DataFrame({"condition": names} | rank).astype(dict.fromkeys(rank, "Int64"))
-    frame.loc[~is_measured, list(rank)] = pd.NA
+        for word, winner, loser in (("better", "b", "a"), ("worse", "a", "b")):
+            shown = tested[verdict == word]
+            np.add.at(n_better, shown[loser], 1)
+            np.add.at(n_worse, shown[winner], 1)
+    rank = {"rank_low": 1 + n_better, "rank_high": is_measured.sum() - n_worse}
+    frame = pd.DataFrame(rank, dtype="Int64")
+    frame.loc[~is_measured] = pd.NA
+    frame.insert(0, "condition", [condition.name for condition in conditions])
     return frame
 
 
 def directions(table: MetricTable) -> dict[str, bool]:
-    """Metric -> whether it can be better or worse: it has a direction, and is made of no plain count."""
-    return {
-        metric.name: metric.better != "none" and all(ratio.denominator for ratio in ratios)
-        for metric, ratios in zip(table, as_ratios(table))
-    }
+    """Metric -> whether it can be better or worse (`Formula.is_directed`)."""
+    return {name: formula.is_directed for name, formula in formulas_of(table).items()}
 
 
 def require_declared(
-    table: MetricTable,
+    formulas: Mapping[str, Formula],
     primary: str | None,
     margin: Mapping[str, float],
-    confidence: float = 0.95,
+    confidence: float,
 ) -> None:
-    """UsageError unless a primary metric and margins, as declared, can be tested.
-
-    >>> from evaltools.core.metric import Metric
-    >>> table = [Metric(name="f1", numerator="tp", denominator="n", better="higher")]
-    >>> require_declared(table, "f1", {"f1": 0.02})
-    """
-    has_direction = directions(table)
+    """UsageError unless a primary metric and margins, as declared, can be tested."""
     named = [("primary", primary)] if primary else []
-    for what, name in [*named, *(("margin", name) for name in margin)]:
-        if name not in has_direction:
-            raise UsageError(f"{what}: no metric {name!r}; {nearest(name, list(has_direction))}")
-        if not has_direction[name]:
+    for what, name in named + [("margin", name) for name in margin]:
+        if name not in formulas:
+            raise UsageError(f"{what}: no metric {name!r}; {nearest(name, list(formulas))}")
+        if not formulas[name].is_directed:
             raise UsageError(
                 f"{what}: {name} has no direction, so that it can be neither better nor worse"
             )
@@ -264,16 +247,18 @@ def _row(
 ) -> dict[str, Any]:
     """What is known of a metric of two conditions before it is tested with others; `effect`: None if not measured."""
     metric, found = a.formula.metric, paired(a, b)
+    candidate, baseline = (side.values.mean() for side in found.sides) if found else [np.nan] * 2
     row = {
         "metric": metric.name,
         "better": metric.better,
         "effect": found,
-        "value_baseline": found.a.values.mean() if found and found.a else np.nan,
-        "value_candidate": found.b.values.mean() if found else np.nan,
-        "delta": found.value if found else np.nan,
+        "differences": found.differences if found else np.zeros(len(a.starts)),
+        "value_baseline": baseline,
+        "value_candidate": candidate,
+        "delta": candidate - baseline,
         "n_units": found.n_units if found else 0,
         "n_seeds": found.n_seeds if found else 0,
-        "n_differ": int(found.differs.sum()) if found else 0,
+        "n_differ": found.differs.sum() if found else 0,
         # p for new seeds and new samples
         "p_seeds": p_of_t(found.accounts, found.value) if found and found.parts else np.nan,
         # p of proportions is mid-p
@@ -293,8 +278,7 @@ def _test(
     What a side lacks is tested by Holm over the metrics of a candidate that are tested together: the primary one, the
     rest of the headline, all others. What is not missing at random has no p.
     """
-    n_units = len(effects[0].differences) if (effects := [*filter(None, rows["effect"])]) else 0
-    by_unit = np.transpose([e.differences if e else np.zeros(n_units) for e in rows["effect"]])
+    by_unit = np.transpose([*rows["differences"]])
     rows["p_value"] = np.nan
     for _, own in rows.groupby("candidate"):
         flips = sign_flip(
@@ -304,53 +288,49 @@ def _test(
     together = rows.groupby(["candidate", "primary", "family"])["p_random"]
     rows["not_random"] = together.transform(holm) <= NOT_RANDOM
     rows.loc[rows["not_random"] | rows["delta"].isna(), ["p_value", "p_seeds"]] = np.nan
+    rows["effect"] = rows["effect"].mask(rows["not_random"], None)
     rows["level"], rows["p_adjusted"] = level, np.nan
     for members in (rows["primary"], rows["family"] & ~rows["primary"]):
-        is_tested = members & (rows["n_units"] >= MIN_UNITS) & rows["p_value"].notna()
-        index = np.flatnonzero(is_tested)
-        rows.loc[index, "p_adjusted"] = rows["p_value"]
-        if len(index) < 2:
+        own = rows[members & (rows["n_units"] >= MIN_UNITS) & rows["p_value"].notna()]
+        rows.loc[own.index, "p_adjusted"] = own["p_value"]
+        if len(own) < 2:
             continue
         # p and intervals of a family hold together
-        p, critical = max_t(by_unit[:, index], n_permutations, resampling.seed, level)
-        together = np.fmax(p, holm(rows.loc[index, "p_seeds"]))
-        rows.loc[index, "p_adjusted"] = np.fmax(rows.loc[index, "p_value"], together)
+        p, critical = max_t(by_unit[:, own.index], n_permutations, resampling.seed, level)
+        adjusted = np.fmax(own["p_value"], np.fmax(p, holm(own["p_seeds"])))
+        rows.loc[own.index, "p_adjusted"] = adjusted
         if level:
             # the steps end with the first that is not shown, whose c is that of the rest
-            is_left = (rows.loc[index, "p_adjusted"] > level).to_numpy()
+            is_left = (adjusted > level).to_numpy()
             critical[is_left] = np.fmax.reduce(critical[is_left], initial=np.nan)
-            n = np.array([effective_units(e.shares) for e in rows["effect"][index]]).clip(2)
+            n = np.array([effective_units(e.shares) for e in own["effect"]]).clip(2)
             # max_t's T in the scale of Student's t
             t = critical * np.sqrt((n - 1) / np.maximum(n - critical**2, 1e-3))
-            rows.loc[index, "level"] = np.fmin(level, 2 * stdtr(n - 1, -t))
+            rows.loc[own.index, "level"] = np.fmin(level, 2 * stdtr(n - 1, -t))
 
 
-def _intervals(rows: pd.DataFrame, resampling: Resampling | None) -> pd.DataFrame:
-    """The interval of every row at its level, that of equivalence, and the mde; without a bootstrap for None."""
-    fair = [None if unfair else e for e, unfair in zip(rows["effect"], rows["not_random"])]
-    all_draws = draws_of(fair, resampling) if resampling else {}
-    method = resampling.method if resampling else "auto"
+def _intervals(
+    rows: pd.DataFrame,
+    draws: Mapping[Effect | None, Draws] | None = None,
+    method: str = "auto",
+) -> pd.DataFrame:
+    """The interval of every row at its level, that of equivalence, and the mde."""
     result = []
-    for found, level, margin in zip(fair, rows["level"], rows["margin"]):
-        draws = all_draws.get(found)
-        interval, within, mde = interval_of(found, level, draws, method), Interval(), np.nan
+    for found, level, margin in zip(rows["effect"], rows["level"], rows["margin"]):
+        drawn = draws.get(found) if draws else None
+        interval, within, mde = interval_of(found, level, drawn, method), Interval(), np.nan
         if margin > 0:
-            within = interval_of(found, min(2 * level, 0.99), draws, method, unseen=level)
+            within = interval_of(found, min(2 * level, 0.99), drawn, method, unseen=level)
         if found:
             error, t, df = widest(found.accounts, level)
-            delta = found.value
+            delta, of_power = found.value, stdtrit(df, POWER)
             reach = interval.high - delta if delta < 0 else delta - interval.low
-            size = reach + stdtrit(df, POWER) * error
+            size = reach + of_power * error
             if found.is_single:
-                size = max(
-                    size,
-                    smallest_shown(
-                        delta, error, effective_units(found.shares), t + stdtrit(df, POWER)
-                    ),
-                )
-            digits = 1 if found.n_units < ROUGH else 2
+                n = effective_units(found.shares)
+                size = max(size, smallest_shown(delta, error, n, t + of_power))
             if size <= found.limits[1]:
-                mde = float(f"{size:.{digits - 1}e}")
+                mde = float(f"{size:.0e}" if found.n_units < ROUGH else f"{size:.1e}")
         row = {
             "ci_low": interval.low + 0.0,  # no -0.0
             "ci_high": interval.high + 0.0,
@@ -393,35 +373,28 @@ def verdicts(
         rows[name] for name in ("equivalence_low", "equivalence_high", "margin")
     )
     # how far values missing, too few to test, could move the difference
-    moves = (
-        rows[["delta_worst", "delta_best"]]
-        .sub(delta, axis=0)
-        .where(rows["few_missing"].astype(bool), 0.0)
-    )
+    moves = rows[["delta_worst", "delta_best"]].sub(delta, axis=0).where(rows["few_missing"], 0.0)
     down, up = moves.min(axis=1).clip(upper=0), moves.max(axis=1).clip(lower=0)
     # units that all differ alike, without limits, have no interval that could disagree
     by_interval = (low > 0) | (high < 0) | low.isna()
     at_both_ends = (low + down > 0) | (high + up < 0) | low.isna()
     by_p = p <= level
-    shown = by_p & by_interval & at_both_ends
+    shown = by_p & at_both_ends
     improves = (delta > 0) == (rows["better"] != "lower")
     # m units have a p of 2^(1-m) at best, with mid-p 2^-m
-    best_p = 2.0 ** (1 - rows["mid"].astype(float) - rows["n_differ"].astype(float))
+    best_p = 2.0 ** (1 - rows["mid"] - rows["n_differ"])
     is_close = (within_low > -margin) & (within_high < margin)
     is_within = (within_low + down > -margin) & (within_high + up < margin)
-    cases = {
-        "not measured": delta.isna() | rows["not_random"].astype(bool),
-        "too few": rows["n_units"] < MIN_UNITS,
-        "better": shown & improves,
-        "worse": shown,
-        "equivalent": is_within,
-        "too few ": best_p > level,
-    }
-    verdict = np.select(
-        list(cases.values()),
-        [word.strip() for word in cases],
-        "tied",
+    cases = (
+        delta.isna() | rows["not_random"],
+        rows["n_units"] < MIN_UNITS,
+        shown & improves,
+        shown,
+        is_within,
+        best_p > level,
     )
+    words = ("not measured", "too few", "better", "worse", "equivalent", "too few")
+    verdict = np.select(cases, words, "tied")
     is_lacking = (by_p & by_interval & ~at_both_ends) | (is_close & ~is_within)
     reasons = [is_lacking, by_p & ~by_interval, ~by_p & by_interval]
     short = np.select(reasons, ["missing", "interval", "p"], "")

@@ -19,7 +19,6 @@ from .formulas import (
     Account,
     Limits,
     SeedPart,
-    Statistic,
     accounts,
     seed_part,
 )
@@ -49,8 +48,8 @@ class NothingPaired(UsageError):
 def same_questions(
     a: Condition,
     b: Condition,
-) -> tuple[Array, int]:
-    """(which samples of two conditions do not have other texts (samples,), how many pairs do).
+) -> Array:
+    """Which samples of two conditions do not have other texts, (samples,).
 
     UsageError where most differ; NothingPaired for two that share no sample.
     """
@@ -60,22 +59,21 @@ def same_questions(
         raise NothingPaired(f"{' and '.join(sizes)} share no {unit}: nothing to compare")
     keep = np.ones(a.n_samples, dtype=bool)
     known = [name for name in TEXTS if all(name in f for f in (*a.frames, *b.frames))]
-    if not known:
-        return keep, 0
-    texts = []
-    for side in sides:
-        column = pd.concat([frame[known[0]] for frame in side.frames]).set_axis(side.sample)
-        column = column.groupby(level=0).first().dropna().astype(str)
-        texts.append(column.str.normalize("NFC").str.split().str.join(" "))
-    one, other = texts[0].align(texts[1], join="inner")
-    others = one.index[one != other]
-    if 2 * len(others) > len(one):
-        raise UsageError(
-            f"{a.name} and {b.name} pair by {unit}, but {len(others)} of {len(one)} pairs have other texts: "
-            "they are other questions"
-        )
-    keep[others] = False
-    return keep, len(others)
+    for name in known[:1]:
+        texts = []
+        for side in sides:
+            column = pd.concat([frame[name] for frame in side.frames]).set_axis(side.sample)
+            column = column.groupby(level=0).first().dropna().astype(str)
+            texts.append(column.str.normalize("NFC").str.split().str.join(" "))
+        one, other = texts[0].align(texts[1], join="inner")
+        keep[one.index[one != other]] = False
+        n_others = (~keep).sum()
+        if 2 * n_others > len(one):
+            raise UsageError(
+                f"{a.name} and {b.name} pair by {unit}, but {n_others} of {len(one)} pairs have other texts: "
+                "they are other questions"
+            )
+    return keep
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,15 +115,15 @@ class Effect:
     @property
     def is_within(self) -> bool:
         """Whether it has limits."""
-        return bool(np.isfinite(self.limits).all())
+        return all(np.isfinite(self.limits))
 
     @property
     def is_single(self) -> bool:
         """Whether its units are single trials of a proportion, and not clusters or means of trials."""
         if not getattr(self.b.formula.metric, "proportion", False):
             return False
-        counts = [x for side in self.sides for x in (side.num, side.den)]
-        return all(bool((x == x**2).all()) for x in counts)
+        counts = [side.sums[..., :2] for side in self.sides]
+        return all((x == x**2).all() for x in counts)
 
     @property
     def is_of_other_units(self) -> bool:
@@ -147,7 +145,7 @@ class Effect:
     @cached_property
     def n_units(self) -> int:
         """Units that weigh in it."""
-        return int(np.any([side.takes_part for side in self.sides], axis=0).sum())
+        return np.any([side.takes_part for side in self.sides], axis=0).sum()
 
     @property
     def n_seeds(self) -> int:
@@ -155,56 +153,38 @@ class Effect:
         return min(len(side.sums) for side in self.sides)
 
     @cached_property
-    def by_cell(self) -> Array:
-        """(seeds, units): what each cell brings into a difference, which is the sum over the units of each seed.
-
-        One row where seeds do not pair. Where few units differ the others bring exactly 0.
-        """
-        b, a = (side.size for side in self.sides)
-        if self.differs.sum() < MIN_UNITS or np.array_equal(b, a):
-            return self._by_mean_size
-        return self._linearised(by_own_sizes=True)
-
-    @cached_property
     def differs(self) -> Array:
         """(units,): whether the unit moves the difference, in any seed."""
-        return np.any(self._by_mean_size, axis=0)
-
-    @cached_property
-    def _by_mean_size(self) -> Array:
-        return self._linearised(by_own_sizes=False)
-
-    def _linearised(self, by_own_sizes: bool) -> Array:
-        """Cells linearised at the mean of both ratios, by the denominator of each side, or by the mean of both.
-
-        By the mean, a cell that is alike on both sides is exactly 0, and a side of few passes for one of as many.
-        """
-        nums, dens = [s.num for s in self.sides], [s.den for s in self.sides]
-        if self.a and self.a.seeds != self.b.seeds:
-            nums, dens = ([x.mean(axis=0, keepdims=True) for x in each] for each in (nums, dens))
-        sizes = [den.sum(axis=1, keepdims=True) for den in dens]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            rate = sum(num.sum(axis=1, keepdims=True) / n for num, n in zip(nums, sizes)) / 2
-            if by_own_sizes:
-                b, a = ((num - rate * den) / n for num, den, n in zip(nums, dens, sizes))
-                moved = b - a
-            else:
-                moved = nums[0] - nums[1] - rate * (dens[0] - dens[1])
-                moved /= sum(sizes) / 2
-            parts = np.nan_to_num(moved, posinf=0.0, neginf=0.0)
-        return rounded((parts @ self.b.formula.weights).T).T
+        return np.any(self._linearised(by_own_sizes=False), axis=0)
 
     @cached_property
     def differences(self) -> Array:
-        """(units,): what each unit brings into a difference."""
-        return rounded(self.by_cell.mean(axis=0))
+        """(units,): what each unit brings into a difference; where few differ, the others bring exactly 0."""
+        is_many = self.differs.sum() >= MIN_UNITS
+        return rounded(self._linearised(by_own_sizes=is_many).mean(axis=0))
+
+    def _linearised(self, by_own_sizes: bool) -> Array:
+        """(seeds, units): what each cell brings; one row where seeds do not pair.
+
+        Linearised at the mean of both ratios, by the denominator of each side, or by the mean of both: a cell that is
+        alike on both sides is then exactly 0, and a side of few passes for one of as many.
+        """
+        sums = [(side.num, side.den) for side in self.sides]
+        if len({side.seeds for side in self.sides}) > 1:
+            sums = [(n.mean(axis=0)[None], d.mean(axis=0)[None]) for n, d in sums]
+        sizes = [den.sum(axis=1, keepdims=True) for _, den in sums]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rates = [num.sum(axis=1, keepdims=True) / n for (num, _), n in zip(sums, sizes)]
+            rate, mean_size = (sum(each) / 2 for each in (rates, sizes))
+            used = sizes if by_own_sizes else [mean_size, mean_size]
+            b, a = ((num - rate * den) / n for (num, den), n in zip(sums, used))
+            parts = np.nan_to_num(b - a, posinf=0.0, neginf=0.0)
+        return rounded((parts @ self.b.formula.weights).T).T
 
     @cached_property
     def shares(self) -> Array:
         """(units,): what each unit weighs, sums to 1."""
-        if not self.a:
-            return self.b.shares
-        return (self.a.shares + self.b.shares) / 2
+        return (self.a.shares + self.b.shares) / 2 if self.a else self.b.shares
 
     @cached_property
     def errors(self) -> Array:
@@ -238,20 +218,18 @@ class Effect:
             return THIS_RUN
         return THESE_TWO_RUNS if len(self.a.sums) == len(self.b.sums) else THESE_RUNS
 
-    def statistic(self) -> Statistic:
-        """What of its units a bootstrap draws."""
-        of_seeds = [
-            (seed, side.formula, sign / len(side.sums))
-            for side, sign in zip(self.sides, (1, -1))
-            for seed in side.sums
-        ]
+    @cached_property
+    def columns(self) -> Array:
+        """(columns, units): what of its units a bootstrap draws, the sums of every seed of its sides."""
+        sums = np.concatenate([side.sums for side in self.sides])[:, self.present]
+        return sums.swapaxes(1, 2).reshape(-1, sums.shape[1])
 
-        def value(sums: Array) -> Array:
-            parts = np.split(sums, len(of_seeds), axis=-1)
-            values = [f.values(part) * weight for part, (_, f, weight) in zip(parts, of_seeds)]
-            return sum(values, np.zeros(()))
-
-        return np.hstack([seed for seed, _, _ in of_seeds])[self.present], value
+    def value_at(self, sums: Array) -> Array:
+        """Its value at sums of `columns`: (columns, resamples) -> (resamples,)."""
+        of_seeds = sums.reshape(-1, self.b.sums.shape[-1], sums.shape[1]).swapaxes(1, 2)
+        n_b = len(self.b.sums)
+        value = self.b.formula.values(of_seeds[:n_b]).mean(axis=0)
+        return value - self.a.formula.values(of_seeds[n_b:]).mean(axis=0) if self.a else value
 
 
 def common_cells(
@@ -259,8 +237,7 @@ def common_cells(
     b: Cells,
 ) -> tuple[Cells, Cells]:
     """The units of two sides over the cells of samples that both have."""
-    on_a, on_b = present_on(a, b)
-    on_both = on_a & on_b
+    on_both = np.logical_and(*present_on(a, b))
     return a.where(on_both).per_unit(), b.where(on_both).per_unit()
 
 
@@ -278,7 +255,7 @@ def paired(
         in_a = in_b = in_a & in_b
     if not in_a.any() or not in_b.any():
         return None
-    if not in_a.all() or not in_b.all():
+    if not (in_a.all() and in_b.all()):
         a, b = common_cells(a.at(in_a), b.at(in_b))
     return Effect(b, a)
 
@@ -304,8 +281,8 @@ def unit_values(
     """
     (run,) = label([("", {"": units})], table, unit)
     cells = run.cells(metric).per_unit()
-    values = pd.Series(cells.formula.values(cells.sums)[0], run.units, name=metric)
-    return values.where(cells.present[0]).reindex(units[unit].unique()).rename_axis(unit)
+    values = pd.Series(cells.own_values[0], run.units, name=metric)
+    return values.reindex(units[unit].unique()).rename_axis(unit)
 
 
 def unit_changes(
@@ -335,13 +312,9 @@ def unit_changes(
     1  b       1.0        1.0     0.0        0.0    False
     """
     first, second = conditions
-    keep, _ = same_questions(first, second)
+    keep = same_questions(first, second)
     a, b = (side.cells(metric).where(keep) for side in conditions)
-    values = []
-    for side in common_cells(a, b):
-        of_cells = side.formula.values(side.sums)
-        values.append(pd.DataFrame(np.where(side.present, of_cells, np.nan)))
-    before, after = values
+    before, after = (pd.DataFrame(side.own_values) for side in common_cells(a, b))
     if a.seeds == b.seeds:
         in_both = before.notna() & after.notna()
         # a unit that both sides have in some seed is averaged over these
@@ -371,6 +344,6 @@ def differing(changes: pd.DataFrame) -> pd.DataFrame:
     These are the units that `n_differ` of a comparison counts.
     """
     carrying = changes[changes["differs"]]
-    return carrying.sort_values(
-        "influence", key=abs, ascending=False, kind="stable", ignore_index=True
-    )
+    # those of one size but for rounding stay in their order
+    order = carrying["influence"].abs().round(12).sort_values(ascending=False, kind="stable")
+    return carrying.loc[order.index].reset_index(drop=True)

@@ -12,8 +12,7 @@ intervals", JASA 82 (1987); Hesterberg, "What teachers should know about the boo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -33,10 +32,10 @@ WIDE = 1e6
 def t_quantile(df: float, alpha: float) -> float:
     """The t quantile of an interval with the probability alpha outside.
 
-    >>> round(t_quantile(10, 0.05), 3)
+    >>> float(t_quantile(10, 0.05).round(3))
     2.228
     """
-    return min(float(stdtrit(max(df, 1e-9), 1 - alpha / 2)), WIDE)
+    return min(stdtrit(max(df, 1e-9), 1 - alpha / 2), WIDE)
 
 
 def wilson(
@@ -47,14 +46,14 @@ def wilson(
     """Wilson's interval of a proportion p of `trials`, at a quantile of a normal or a t.
 
     >>> low, high = wilson(0.5, 10, 1.96)
-    >>> round(low, 3), round(high, 3)
+    >>> float(low.round(3)), float(high.round(3))
     (0.237, 0.763)
     """
-    shrink = 1 + critical**2 / trials
-    centre = (p + critical**2 / (2 * trials)) / shrink
-    half = critical * np.sqrt(p * (1 - p) / trials + critical**2 / (4 * trials**2)) / shrink
-    low = 0.0 if p <= 0 else max(float(centre - half), 0.0)
-    high = 1.0 if p >= 1 else min(float(centre + half), 1.0)
+    pull = critical**2 / trials
+    centre = (p + pull / 2) / (1 + pull)
+    half = np.sqrt(pull * (p * (1 - p) + pull / 4)) / (1 + pull)
+    low = 0.0 if p <= 0 else max(centre - half, 0.0)
+    high = 1.0 if p >= 1 else min(centre + half, 1.0)
     return low, high
 
 
@@ -75,9 +74,7 @@ def mid_p(
 
     def upper(successes: int) -> float:
         low, high = successes / trials, 1.0
-        if successes >= trials:
-            return high
-        for _ in range(60):
+        for _ in range(60 if low < 1 else 0):
             p = (low + high) / 2
             fewer = bdtr(successes - 1, trials, p) if successes else 0.0
             is_likely = bdtr(successes, trials, p) + fewer > alpha
@@ -93,7 +90,7 @@ def none_seen(n: float, alpha: float) -> float:
     >>> round(none_seen(300, 0.05), 3)
     0.01
     """
-    return float(1 - alpha ** (1 / max(n, 1.0)))
+    return 1 - alpha ** (1 / max(n, 1.0))
 
 
 def score_t(
@@ -127,36 +124,27 @@ def score_t(
 
 
 def mover(
-    weights: Array,
-    below: Array,
-    above: Array,
+    values: Array,
+    bounds: Array,
     errors: Array,
-) -> tuple[float, float]:
-    """How far the bounds of a weighted sum lie (below, above) its value, from those of its parts (Zou and Donner).
+    weights: Array,
+) -> Limits:
+    """The bounds of a weighted sum of `values` (parts,), from those of its parts, (parts, 2) (Zou and Donner).
 
-    `below`, `above` (parts): how far the bounds of each part lie; `errors` (units, parts): what units
-    bring into the parts, which tells how these go together.
+    `errors` (units, parts): what units bring into the parts, which tells how these go together.
 
-    >>> mover(np.array([1.0, -1.0]), np.array([3.0, 1.0]), np.array([1.0, 4.0]), np.zeros((2, 2)))
-    (5.0, 1.4142135623730951)
+    >>> bounds = np.array([[-3.0, 1.0], [-1.0, 4.0]])
+    >>> np.round(mover(np.zeros(2), bounds, np.zeros((2, 2)), np.array([1.0, -1.0])), 3).tolist()
+    [-5.0, 1.414]
     """
-    products = errors.T @ errors
-    size = np.sqrt(np.outer(np.diag(products), np.diag(products)))
-    correlation = products / np.where(size > 0, size, np.inf)
+    size = np.sqrt((errors**2).sum(axis=0))
+    alike = errors / np.where(size > 0, size, np.inf)
+    correlation = alike.T @ alike
     np.fill_diagonal(correlation, 1.0)
-    down = weights * np.where(weights > 0, below, above)
-    up = weights * np.where(weights > 0, above, below)
-    low, high = (
-        float(
-            np.sqrt(
-                max(
-                    side @ correlation @ side,
-                    0.0,
-                )
-            )
-        )
-        for side in (down, up)
-    )
+    by_part = weights[:, None] * np.abs(bounds - values[:, None])
+    reach = np.where(weights[:, None] > 0, by_part, by_part[:, ::-1])
+    variance = (reach * (correlation @ reach)).sum(axis=0)
+    low, high = values @ weights + [-1, 1] * np.sqrt(np.maximum(variance, 0))
     return low, high
 
 
@@ -166,7 +154,7 @@ def varies(
 ) -> bool:
     """Whether errors (units,) differ by more than the rounding of the value."""
     size = np.abs(errors).max(initial=0.0) * len(errors)
-    return bool(size > 1e-11 * max(abs(np.nan_to_num(value)), 1e-3))
+    return size > 1e-11 * max(abs(np.nan_to_num(value)), 1e-3)
 
 
 def gains_and_losses(
@@ -175,7 +163,7 @@ def gains_and_losses(
     span: float,
     alpha: float,
     unseen: float,
-) -> tuple[float, float]:
+) -> Limits:
     """Row 8: the interval of a paired difference from few units that differ.
 
     `differences` (units,) sum to it; `shares` (units,), what each unit weighs, sum to 1. `span`: how
@@ -183,56 +171,39 @@ def gains_and_losses(
     interval of its own, put together by MOVER. `unseen`: the probability that the bound of gains, or losses, of which
     none were drawn is too small.
     """
-    limits, signs = np.array([[0.0, 0.0], [span, span]]), np.array([1.0, -1.0])
+    signs = np.array([1.0, -1.0])
     parts = np.maximum(np.outer(differences, signs), 0.0)
-    of_both = np.stack([shares, shares], axis=1)
-    means = parts.sum(axis=0)
-    errors = parts - means * of_both
-    return score_sum(
-        means,
-        errors,
-        of_both,
-        limits,
-        signs,
-        alpha,
-        unseen,
-    )
+    values = parts.sum(axis=0)
+    errors = parts - np.outer(shares, values)
+    bounds = []
+    for value, error in zip(values, errors.T):
+        low, high = score_of_units(value, error, shares, (0.0, span), alpha, DOUBT_OF_PARTS)
+        if value <= 0:
+            high = span * none_seen(effective_units(shares), unseen)
+        bounds.append((low, high))
+    return mover(values, np.array(bounds), errors, signs)
 
 
-def score_sum(
-    values: Array,
+def score_of_units(
+    value: float,
     errors: Array,
     shares: Array,
-    limits: Array,
-    weights: Array,
+    limits: Limits,
     alpha: float,
-    unseen: float | None = None,
-) -> tuple[float, float]:
-    """The interval of a weighted sum of `values` (parts,) within limits (2, parts): score-t of each, joined by MOVER.
-
-    `errors`, `shares` (units, parts): what units bring into the parts, and weigh there. Of gains and losses
-    (`unseen`) the bound is that of `none_seen` where none were drawn.
-    """
-    bounds = []
-    for value, error, share, ends in zip(values, errors.T, shares.T, limits.T):
-        n = effective_units(share)
-        variance = sample_variance(error, n) if n > 1 and varies(error, value) else 0.0
-        low, high = score_t(
-            value,
-            variance,
-            n,
-            t_quantile(n - 1, alpha),
-            ends,
-            alpha,
-            DOUBT if unseen is None else DOUBT_OF_PARTS,
-        )
-        if unseen is not None and value <= 0:
-            high = ends[1] * none_seen(n, unseen)
-        bounds.append((low, high))
-    low, high = np.array(bounds).T
-    below, above = mover(weights, values - low, high - values, errors)
-    value = float(values @ weights)
-    return value - below, value + above
+    doubt: float = DOUBT,
+) -> Limits:
+    """Row 4: the score-t interval of a ratio of one run; `errors`, `shares` (units,): what units bring, and weigh."""
+    n = effective_units(shares)
+    variance = sample_variance(errors, n) if n > 1 and varies(errors, value) else 0.0
+    return score_t(
+        value,
+        variance,
+        n,
+        t_quantile(n - 1, alpha),
+        limits,
+        alpha,
+        doubt,
+    )
 
 
 # --- the bootstrap
@@ -241,39 +212,36 @@ def score_sum(
 CHUNK = 128
 # Relative width within which a resampled value counts as equal to the observed one.
 TIE = 1e-12
-# (column sums of the units (units, columns), the metric at sums of columns: (..., columns) -> (...))
-Statistic = tuple[Array, Callable[[Array], Array]]
 
 
-@dataclass(frozen=True)
-class Draws:
-    """The resampled values of a metric (nan left out), its value, and its values without each unit."""
+class Draws(NamedTuple):
+    """The resampled values of a metric, its value (1,), and its values without each unit; nan where not measured."""
 
     replicates: Array
-    value: float
+    value: Array
     jackknife: Array
 
     def bounds(
         self,
         alpha: float,
         method: str = "bca",
-    ) -> tuple[float, float]:
+    ) -> Limits:
         """(low, high) with the probability alpha outside: percentile by that method, else BCa."""
+        drawn, left_out = (each[~np.isnan(each)] for each in (self.replicates, self.jackknife))
         levels = np.array([alpha / 2, 1 - alpha / 2])
         if method != "percentile":
-            largest = float(np.abs(self.replicates).max(initial=0.0))
-            tolerance = TIE * max(abs(self.value), largest, 1e-300)
-            below = np.count_nonzero(self.replicates < self.value - tolerance)
-            up_to = np.count_nonzero(self.replicates <= self.value + tolerance)
-            deviation = self.jackknife.mean() - self.jackknife
+            tolerance = TIE * max(np.abs(np.append(drawn, self.value)).max(), 1e-300)
+            below = np.count_nonzero(drawn < self.value - tolerance)
+            up_to = np.count_nonzero(drawn <= self.value + tolerance)
+            deviation = left_out.mean() - left_out
             with np.errstate(all="ignore"):
-                bias = ndtri((below + up_to) / (2 * len(self.replicates)))
+                bias = ndtri((below + up_to) / (2 * len(drawn)))
                 acceleration = np.sum(deviation**3) / (6 * np.sum(deviation**2) ** 1.5)
                 z = bias + ndtri(levels)
                 corrected = ndtr(bias + z / (1 - acceleration * z))
             levels = np.where(np.isfinite(corrected), corrected, levels)
-        low, high = np.quantile(self.replicates, levels)
-        return float(low), float(high)
+        low, high = np.quantile(drawn, levels)
+        return low, high
 
 
 def resampled(columns: Array, resampling: Resampling) -> Array:
@@ -317,15 +285,15 @@ def smallest_shown(
     A larger difference needs more units that change, so that its standard error is larger than `error`, that of the
     `difference` that was seen.
 
-    >>> round(smallest_shown(0.0, 0.05, 100, 2.8), 3)
+    >>> float(smallest_shown(0.0, 0.05, 100, 2.8).round(3))
     0.176
-    >>> round(smallest_shown(0.0, 0.05, 1, 1e300), 3)  # t of hardly any degrees of freedom
+    >>> float(smallest_shown(0.0, 0.05, 1, 1e300).round(3))  # t of hardly any degrees of freedom
     1.002
     """
     t = min(t, WIDE)
     rest = max(error**2 - variance_of_change(difference, error) / n, 0.0)
     a, b = 1 + t**2 / n, t**2 / n
-    return float(b + np.sqrt(b**2 + 4 * a * t**2 * rest)) / (2 * a)
+    return (b + np.sqrt(b**2 + 4 * a * t**2 * rest)) / (2 * a)
 
 
 # --- the two-way variance of seeds and samples: row 6 of docs/statistics.md; seeds are taken as normal
@@ -371,7 +339,7 @@ def seed_part(
     between = values.var(ddof=1)
     here = present & takes_part
     whole = here.all(axis=0)
-    n, per_seed = int(whole.sum()), here.sum(axis=1)
+    n, per_seed = whole.sum(), here.sum(axis=1)
     within = df_rest = 0.0
     if n > 1:
         # each cell as if it stood for its whole seed
@@ -390,7 +358,7 @@ def seed_part(
         plain=between / k,
         df=k - 1.0,
         residual=within / k,
-        nested=bool((present.sum(axis=0) <= 1).all()),
+        nested=(present.sum(axis=0) <= 1).all(),
     )
 
 
@@ -428,11 +396,11 @@ def accounts(
 
 def widest(found: Sequence[Account], alpha: float) -> tuple[float, float, float]:
     """(standard error, t quantile, df) of the account with the widest interval."""
-    intervals = [(float(np.sqrt(v)), t_quantile(df, alpha), df) for v, df in found]
+    intervals = [(np.sqrt(v), t_quantile(df, alpha), df) for v, df in found]
     return max(intervals, key=lambda interval: interval[0] * interval[1])
 
 
 def p_of_t(found: Sequence[Account], difference: float) -> float:
     """Two-sided p for a true value of 0: the level at which the widest interval just reaches it."""
-    p = [2 * float(stdtr(df, -abs(difference) / np.sqrt(v))) for v, df in found if v > 0]
+    p = [2 * stdtr(df, -abs(difference) / np.sqrt(v)) for v, df in found if v > 0]
     return max(p, default=0.0) if difference else 1.0

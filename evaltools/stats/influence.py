@@ -54,6 +54,11 @@ class Formula:
         """(ratios,): whether a ratio is a plain count."""
         return np.array([not linear(ratio.denominator) for ratio in self.ratios])
 
+    @property
+    def is_directed(self) -> bool:
+        """Whether the metric can be better or worse: it has a direction, and is made of no plain count."""
+        return self.metric.better != "none" and not any(self.is_count)
+
     @cached_property
     def limits(self) -> Array:
         """(2, ratios): the least and the greatest value of each ratio."""
@@ -67,27 +72,25 @@ class Formula:
 
     def of_rows(self, columns: Mapping[str, Array]) -> Array:
         """The sums of each row, (sums, rows), from columns (rows,); nan where a column is null."""
-        totals = [ratio.numerator for ratio in self.ratios]
-        totals += [ratio.denominator for ratio in self.ratios]
-        needs = [ratio.needs for ratio in self.ratios]
+        ratios, n_rows = self.ratios, len(next(iter(columns.values())))
+        totals = [ratio.numerator for ratio in ratios] + [ratio.denominator for ratio in ratios]
+        needs = [ratio.needs for ratio in ratios]
         needs = needs if any(needs) else []
-        n_rows = len(next(iter(columns.values())))
         sums = np.zeros((len(totals) + len(needs) + 1, n_rows))
         for total, expression in zip(sums, totals):
             for name, factor in linear(expression).items():
                 total += columns[name] if factor == 1 else columns[name] * factor
-        sums[len(totals) :] = 1.0
-        for total, name in zip(sums[len(totals) :], needs):
-            if name:
-                total[:] = np.nan_to_num(columns[name])
+        for total, name in zip(sums[len(totals) :], [*needs, ""]):
+            total[:] = np.nan_to_num(columns[name]) if name else 1.0
         return sums
 
     def ratio_values(self, sums: Array) -> Array:
         """The ratios: (..., sums) -> (..., ratios); nan is not measured."""
         k = len(self.ratios)
-        num, den, needs = sums[..., :k], sums[..., k : 2 * k], sums[..., 2 * k : -1]
-        empty = np.array([ratio.empty for ratio in self.ratios], dtype=float)
-        ratios = np.broadcast_to(empty, num.shape).copy()
+        num, den = sums[..., :k], sums[..., k : 2 * k]
+        needs = sums[..., 2 * k : -1]
+        ratios = np.empty(num.shape)
+        ratios[:] = [np.nan if ratio.empty is None else ratio.empty for ratio in self.ratios]
         np.divide(
             num,
             den,
@@ -147,26 +150,22 @@ class Condition:
         rows = formula.of_rows(columns)
         for is_wrong, name, values, expected in _wrong(formula, columns, rows):
             if is_wrong.any():
-                row = int(is_wrong.argmax())
+                row = is_wrong.argmax()
                 value = "null" if np.isnan(values[row]) else f"{values[row]:g}"
                 place = f"row {self.ids.index[row] + 1} ({self.ids.name} {self.ids.iloc[row]})"
                 raise UsageError(f"{place}: {name} is {value}{expected}")
         rows[:, np.isnan(rows[:-1]).any(axis=0)] = 0.0
         num, den = rows[: 2 * len(formula.ratios)].reshape(2, len(formula.ratios), -1)
         num[(den == 0) & ~formula.is_count[:, None]] = 0.0
+        n_cells = len(self.frames) * self.n_samples
         if self._cell is not None:
-            n_cells = len(self.frames) * self.n_samples
             rows = np.array([np.bincount(self._cell, row, n_cells) for row in rows])
-        if all(TRIAL in frame for frame in self.frames):
-            measured = rows[-1]
-            rows = rows / np.maximum(measured, 1)
-            if self._cell is not None:
-                n_trials = np.bincount(
-                    self._cell,
-                    minlength=n_cells,
-                )
-                rows[-1] = measured / np.maximum(n_trials, 1)
-        sums = np.moveaxis(rows, 0, -1).reshape(
+        if self._cell is not None and all(TRIAL in frame for frame in self.frames):
+            measured = np.maximum(rows[-1], 1)
+            n_trials = np.bincount(self._cell, minlength=n_cells)
+            rows[:-1] /= measured
+            rows[-1] /= np.maximum(n_trials, 1)
+        sums = rows.T.reshape(
             len(self.frames),
             self.n_samples,
             len(rows),
@@ -210,34 +209,24 @@ def _wrong(
     Numbers that are too large; of a ratio a null numerator where the denominator counts the row, and a value outside
     the limits.
     """
+    expected = f"; expected a finite number below {LARGEST:g}"
     for name, values in columns.items():
-        yield (
-            np.abs(values) >= LARGEST,
-            name,
-            values,
-            f"; expected a finite number below {LARGEST:g}",
-        )
+        yield np.abs(values) >= LARGEST, name, values, expected
     metric = formula.metric
     if not isinstance(metric, Metric):
         return  # what it is made of stands in the table too
-    num, den = rows[0], rows[1]
+    num, den = rows[:2]
     yield den < 0, metric.denominator, den, "; expected 0 or more"
-    is_null = np.isnan(num)
-    if is_null.any():
-        leave = f"; leave {metric.denominator} null or 0 where nothing was measured"
-        expected = f" where {metric.denominator} counts the row{leave}"
-        yield is_null & (np.nan_to_num(den) != 0), metric.numerator, num, expected
+    leave = f"; leave {metric.denominator} null or 0 where nothing was measured"
+    expected = f" where {metric.denominator} counts the row{leave}"
+    yield np.isnan(num) & (den > 0), metric.numerator, num, expected
     low, high = metric.limits
     if np.isinf([low, high]).all():
         return
+    own = num if formula.is_count[0] else num / np.where(den > 0, den, np.nan)
     # a sum of floats may be off its limit by as much
-    lowest, highest = low - 1e-9 * max(1, abs(low)), high + 1e-9 * max(1, abs(high))
-    size = np.ones(1) if formula.is_count[0] else den
-    with np.errstate(invalid="ignore"):
-        is_outside = ((num < lowest * size) | (num > highest * size)) & (size > 0)
-    if is_outside.any():
-        values = num / np.where(size > 0, size, np.nan)
-        yield is_outside, metric.name, values, f", which is not within {low:g} and {high:g}"
+    is_outside = (own < low - 1e-9 * max(1, abs(low))) | (own > high + 1e-9 * max(1, abs(high)))
+    yield is_outside, metric.name, own, f", which is not within {low:g} and {high:g}"
 
 
 def label(
@@ -258,29 +247,28 @@ def label(
     needed = [unit, *columns_of(ratio for formula in formulas.values() for ratio in formula.ratios)]
     for frame in frames:
         _require_readable(frame, needed)
-    names = [name for name in (ITEM, TURN) if all(name in frame for frame in frames)]
-    if not any(frame[unit].duplicated().any() for frame in frames):
-        # where each unit has one row a turn is only where its value stands
-        names = [name for name in names if name == ITEM]
+    is_doubled = any(frame[unit].duplicated().any() for frame in frames)
+    # where each unit has one row a turn is only where its value stands
+    names = [ITEM, TURN] if is_doubled else [ITEM]
+    names = [name for name in names if all(name in frame for frame in frames)]
     rows = pd.concat([frame[[unit, *names]].reset_index(drop=True) for frame in frames])
     of_unit, units = pd.factorize(rows[unit], sort=True)
-    sample = of_unit
-    if names:
-        by_unit = rows[names].astype(str).assign(unit=of_unit)
-        sample = by_unit.groupby(["unit", *names], dropna=False).ngroup().to_numpy()
+    by_unit = rows[names].astype(str).assign(unit=of_unit)
+    sample = by_unit.groupby(["unit", *names], dropna=False).ngroup().to_numpy()
     _, first = np.unique(sample, return_index=True)
     starts = np.flatnonzero(np.diff(of_unit[first], prepend=-1))
     labelled, end = [], 0
     for name, runs in sides:
         seeds, own = zip(*runs)
         start, end = end, end + sum(map(len, own))
+        ids = rows[unit].iloc[start:end]
         labelled.append(
             Condition(
                 name,
                 seeds,
                 formulas,
                 own,
-                rows[unit].iloc[start:end],
+                ids,
                 sample[start:end],
                 len(first),
                 pd.Index(units),
@@ -355,7 +343,7 @@ class Cells:
     @property
     def is_count(self) -> bool:
         """Whether the metric is made of plain counts."""
-        return bool(self.formula.is_count.any())
+        return any(self.formula.is_count)
 
     @property
     def num(self) -> Array:
@@ -367,6 +355,11 @@ class Cells:
         """What each cell adds to the denominator of every ratio, (seeds, units, ratios)."""
         k = len(self.formula.ratios)
         return self.sums[..., k : 2 * k]
+
+    @property
+    def own_values(self) -> Array:
+        """The metric of every cell by itself, (seeds, units); nan where it has none."""
+        return np.where(self.present, self.formula.values(self.sums), np.nan)
 
     @cached_property
     def ratios(self) -> Array:
@@ -406,6 +399,11 @@ class Cells:
         """Each unit's mean part of the denominators of the seeds, (units, ratios)."""
         return (self.den / self.size).mean(axis=0)
 
+    @property
+    def n_of_ratios(self) -> list[float]:
+        """The effective units of each ratio."""
+        return [effective_units(shares) for shares in self.ratio_shares.T]
+
     @cached_property
     def shares(self) -> Array:
         """What each unit weighs in the metric, (units,): the mean of its ratios by the size of their weights."""
@@ -420,19 +418,18 @@ def present_on(
     """Which cells (seeds, units) each of two sides has; where seeds do not pair, which units (1, units) in any seed."""
     if a.seeds == b.seeds:
         return a.present, b.present
-    on_a = np.any(a.present, axis=0, keepdims=True)
-    on_b = np.any(b.present, axis=0, keepdims=True)
+    on_a, on_b = (np.any(side.present, axis=0, keepdims=True) for side in (a, b))
     return on_a, on_b
 
 
 def effective_units(shares: Array) -> float:
     """(sum m)^2 / sum m^2 of what each unit weighs, without the rounding of sums; 1 where none does.
 
-    >>> effective_units(np.array([1.0, 3.0]))
+    >>> float(effective_units(np.array([1.0, 3.0])))
     1.6
     """
     squares = shares @ shares
-    return round(float(shares.sum() ** 2 / squares), 9) if squares > 0 else 1.0
+    return round(shares.sum() ** 2 / squares, 9) if squares > 0 else 1.0
 
 
 def sample_variance(
@@ -440,7 +437,7 @@ def sample_variance(
     n: float,
 ) -> float:
     """Variance that units bring to a mean: errors (units,) that sum to 0, n effective units."""
-    return float(errors @ errors) * n / max(n - 1, 1e-9)
+    return errors @ errors * n / max(n - 1, 1e-9)
 
 
 def rounded(differences: Array) -> Array:

@@ -20,7 +20,7 @@ from .formulas import (
     mid_p,
     mover,
     resampled,
-    score_sum,
+    score_of_units,
     score_t,
     t_quantile,
     varies,
@@ -57,26 +57,20 @@ def draws_of(
     """The bootstraps of those effects of one run a side of which units vary, and are not too many."""
     of_size: dict[int, list[Effect]] = {}
     for e in effects:
-        if e and not e.parts and varies(e.errors, e.value):
-            of_size.setdefault(int(e.present.sum()), []).append(e)
-    draws: dict[Effect | None, Draws] = {}
-    for n, alike in of_size.items():
-        if n > LARGE:
+        if not e or e.parts or (n := e.present.sum()) > LARGE:
             continue
-        statistics = [e.statistic() for e in alike]
+        if varies(e.errors, e.value):
+            of_size.setdefault(n, []).append(e)
+    draws: dict[Effect | None, Draws] = {}
+    for alike in of_size.values():
         # many metrics share columns: each is resampled once
-        every = [column.tobytes() for columns, _ in statistics for column in columns.T]
-        places = {column: i for i, column in enumerate(dict.fromkeys(every))}
-        sums = resampled(np.array([np.frombuffer(column) for column in places]), resampling)
-        for e, (columns, metric) in zip(alike, statistics):
-            own = sums[[places[column.tobytes()] for column in columns.T]]
-            total = columns.sum(axis=0)
-            replicates, jackknife = metric(own.T), metric(total - columns)
-            draws[e] = Draws(
-                replicates[~np.isnan(replicates)],
-                float(metric(total)),
-                jackknife[~np.isnan(jackknife)],
-            )
+        columns = {column.tobytes(): column for e in alike for column in e.columns}
+        drawn = dict(zip(columns, resampled(np.array([*columns.values()]), resampling)))
+        for e in alike:
+            sums = np.array([drawn[column.tobytes()] for column in e.columns])
+            total = e.columns.sum(axis=1, keepdims=True)
+            values = (e.value_at(each) for each in (sums, total, total - e.columns))
+            draws[e] = Draws(*values)
     return draws
 
 
@@ -101,9 +95,12 @@ def interval_of(
         if n_that_vary >= MIN_UNITS:
             return Interval(*draws.bounds(alpha, method), method)
     of_seeds = _over_seeds(e, alpha, unseen) if e.parts else Interval()
-    if e.is_within and (e.a or e.parts) and any(map(_has_small_ratio, e.sides)):
-        # MOVER does not see what seeds bring to several ratios at once
-        return _wider(_of_ratios(e, alpha, unseen), of_seeds)
+    if e.is_within and (e.a or e.parts):
+        sizes = [side.n_of_ratios for side in e.sides]
+        # few units of one ratio would pass for as many as another has
+        if any(min(n) < min(ROUGH, max(n) / 2) for n in sizes):
+            # MOVER does not see what seeds bring to several ratios at once
+            return _wider(_of_ratios(e, alpha, unseen), of_seeds)
     if e.parts:
         return of_seeds
     if not e.is_within:
@@ -111,51 +108,39 @@ def interval_of(
     if e.a:
         return _of_difference(e, alpha, unseen, draws)
     run = e.b
-    if draws and _carries_bca(run):
+    if draws and min(run.n_of_ratios) >= BCA_UNITS and _n_off_commonest(run) >= OFF_COMMONEST:
         return Interval(*draws.bounds(alpha), "bca")
+    if len(run.formula.ratios) > 1:
+        return _of_ratios(e, alpha, unseen)
     if e.is_single:
         n, trials = int(run.num.sum()), int(run.den.sum())
         return Interval(*mid_p(min(n, trials), trials, alpha), "mid-p")
-    # a ratio without units (an absent class) can be anything within its limits
-    bounds = score_sum(
-        np.nan_to_num(run.ratios[0]),
-        run.ratio_errors[0],
-        run.ratio_shares,
-        run.formula.limits,
-        run.formula.weights,
+    bounds = score_of_units(
+        e.value,
+        run.errors[0],
+        run.shares,
+        e.limits,
         alpha,
     )
-    return _within(bounds, e.limits, "score-t" if len(run.formula.ratios) == 1 else "mover")
+    return _within(e, bounds, "score-t")
 
 
 def _within(
-    bounds: tuple[float, float],
-    limits: Limits,
+    e: Effect,
+    bounds: Limits,
     method: str,
 ) -> Interval:
-    return Interval(max(bounds[0], limits[0]), min(bounds[1], limits[1]), method)
-
-
-def _has_small_ratio(side: Cells) -> bool:
-    """Whether a ratio has few effective units, less than half of another's: together they would pass for many."""
-    sizes = [effective_units(shares) for shares in side.ratio_shares.T]
-    return min(sizes) < min(ROUGH, max(sizes) / 2)
+    return Interval(max(bounds[0], e.limits[0]), min(bounds[1], e.limits[1]), method)
 
 
 def _n_off_commonest(run: Cells) -> int:
     """How many units have another value than the commonest, of the ratio that has the fewest."""
-    least = []
+    n_off = []
     for num, den in zip(run.num[0].T, run.den[0].T):
         own = np.round(num[den != 0] / den[den != 0], 9)
         times = np.unique(own, return_counts=True)[1]
-        least.append(len(own) - times.max(initial=0))
-    return int(min(least))
-
-
-def _carries_bca(run: Cells) -> bool:
-    """Whether each ratio has 50 effective units, 10 of them off the commonest value."""
-    least = min(map(effective_units, run.ratio_shares.T))
-    return least >= BCA_UNITS and _n_off_commonest(run) >= OFF_COMMONEST
+        n_off.append(len(own) - max(times, default=0))
+    return min(n_off)
 
 
 def _wider(one: Interval, other: Interval) -> Interval:
@@ -178,7 +163,7 @@ def _t_interval(
     half = t_quantile(n - 1, alpha) * np.sqrt(sample_variance(e.errors, n))
     low, high = e.value - half, e.value + half
     if draws is None:
-        return _within((low, high), e.limits, "t")
+        return _within(e, (low, high), "t")
     # the level at which a bootstrap of n units is as wide as a t interval (Hesterberg)
     n = e.n_units
     level = 2 * ndtr(-np.sqrt(n / (n - 1)) * t_quantile(n - 1, alpha))
@@ -193,28 +178,24 @@ def _of_difference(
     draws: Draws | None = None,
 ) -> Interval:
     """Rows 7 and 8: the interval of a difference within limits, of one run each, or within a run."""
-    n_differ = e.differs.sum()
+    is_many = e.differs.sum() >= MIN_UNITS
     small, large = e.n_of_sides
-    is_uneven = small < MIN_UNITS or 2 * small < large
-    if e.is_of_other_units or (n_differ >= MIN_UNITS and is_uneven):
+    if e.is_of_other_units or (is_many and (small < MIN_UNITS or 2 * small < large)):
         return _of_sides(e, alpha)
     if draws and effective_units(e.shares[e.differs]) >= BCA_UNITS:
         return Interval(*draws.bounds(alpha), "bca")
-    found = _t_interval(e, alpha) if n_differ >= MIN_UNITS else Interval()
-    if found.method != "none" or effective_units(e.shares) <= 1:
-        return found
-    span = (e.limits[1] - e.limits[0]) / 2
-    return _within(
-        gains_and_losses(
+    found = _t_interval(e, alpha) if is_many else Interval()
+    if found.method == "none" and effective_units(e.shares) > 1:
+        span = (e.limits[1] - e.limits[0]) / 2
+        bounds = gains_and_losses(
             e.differences,
             e.shares,
             span,
             alpha,
             unseen,
-        ),
-        e.limits,
-        "mover",
-    )
+        )
+        found = _within(e, bounds, "mover")
+    return found
 
 
 def _over_seeds(
@@ -226,26 +207,17 @@ def _over_seeds(
     if e.is_within and e.is_of_other_units and e.n_of_sides[0] < MIN_UNITS:
         return _of_sides(e, alpha)
     error, critical, _ = widest(e.accounts, alpha)
-    is_still = error <= 1e-10 * max(np.abs(side.values).max() for side in e.sides)
+    if error <= 1e-10 * max(np.abs(side.values).max() for side in e.sides):
+        error = 0.0
     if e.is_within and not e.a and (e.b.formula.weights > 0).all():
-        variance = 0.0 if is_still else error**2
         n = effective_units(e.shares)
-        return Interval(
-            *score_t(
-                e.value,
-                variance,
-                n,
-                critical,
-                e.limits,
-                alpha,
-            ),
-            "score-t",
-        )
+        bounds = score_t(e.value, error**2, n, critical, e.limits, alpha)
+        return Interval(*bounds, "score-t")
     found, half = Interval(), error * critical
-    if not is_still and (e.is_within or e.n_units >= MIN_UNITS):
-        found = _within((e.value - half, e.value + half), e.limits, "components")
+    if error and (e.is_within or e.n_units >= MIN_UNITS):
+        found = _within(e, (e.value - half, e.value + half), "components")
     # or so few differ that no signs of theirs could bring p within the level
-    if e.a and e.is_within and (is_still or e.differs.sum() < 1 - np.log2(unseen)):
+    if e.a and e.is_within and (not error or e.differs.sum() < 1 - np.log2(unseen)):
         found = _wider(found, _of_difference(e, alpha, unseen))
     return found
 
@@ -253,11 +225,7 @@ def _over_seeds(
 def _of_sides(e: Effect, alpha: float) -> Interval:
     """The interval of a difference of two sides, one perhaps of few units, by that of each side alone."""
     bounds = {side: interval_of(side, alpha) for side in map(Effect, e.sides)}
-    return _joined(
-        bounds,
-        np.array([1.0, -1.0]),
-        e.limits,
-    )
+    return _joined(e, bounds, np.array([1.0, -1.0]))
 
 
 def _of_ratios(
@@ -265,36 +233,35 @@ def _of_ratios(
     alpha: float,
     unseen: float,
 ) -> Interval:
-    """The interval of a sum of ratios, one perhaps of few units, by that of each alone; of a difference for these runs."""
+    """The interval of a sum of ratios by that of each alone, of one run its score-t; of a difference for these runs."""
     bounds, weights = {}, e.b.formula.weights
     for i in np.flatnonzero(weights).tolist():
-        part = Effect(e.b.ratio(i), e.a.ratio(i) if e.a else None)
+        part = Effect(*(side.ratio(i) for side in e.sides))
         if part.a and part.n_units:
             bounds[part] = _of_difference(part, alpha, unseen)
         else:
             bounds[part] = interval_of(part, alpha)
-    return _joined(bounds, np.sign(weights[weights != 0]), e.limits)
+    return _joined(e, bounds, np.sign(weights[weights != 0]))
 
 
 def _joined(
+    e: Effect,
     bounds: Mapping[Effect, Interval],
     signs: Array,
-    limits: Limits,
 ) -> Interval:
     """The interval of a sum of effects, each with its sign, by that of each, joined by MOVER.
 
-    One unit says nothing of others, so that its effect can be anything within limits; no unit brings nothing.
+    One unit says nothing of others, so that its effect can be anything within limits, and so an absent class of a run;
+    else no unit brings nothing.
     """
     ends = []
     for part, bound in bounds.items():
-        unknown = part.limits if part.n_units else (part.value, part.value)
+        is_known = not part.n_units and (e.a or e.parts)
+        unknown = (part.value, part.value) if is_known else part.limits
         ends.append(unknown if bound.method == "none" else bound[:2])
     values = np.array([part.value for part in bounds])
-    low, high = np.array(ends).T
     errors = np.stack([part.errors for part in bounds], axis=1)
-    reach = mover(signs, values - low, high - values, errors)
-    value = float(values @ signs)
-    return _within((value - reach[0], value + reach[1]), limits, "mover")
+    return _within(e, mover(values, np.array(ends), errors, signs), "mover")
 
 
 # --- tables of estimates
@@ -374,8 +341,8 @@ def _rows(
 ) -> Iterator[dict[str, object]]:
     """The rows of `aggregate` for some metrics, which are resampled together."""
     measured: list[tuple[Cells, Effect | None]] = []
-    for metric in metrics:
-        cells = condition.cells(metric).per_unit()
+    for name in metrics:
+        cells = condition.cells(name).per_unit()
         is_known = ~np.isnan(cells.values)
         if is_known.any() and not is_known.all():
             cells = cells.at(is_known)
@@ -383,33 +350,25 @@ def _rows(
         measured.append((cells, Effect.of(cells) if is_value else None))
     draws = draws_of([effect for _, effect in measured], resampling)
     for cells, effect in measured:
-        drawn = draws.get(effect)
-        interval = interval_of(effect, resampling.level, drawn, resampling.method)
-        claim = effect.claim if effect and interval.method != "none" else ""
-        yield _row(cells, interval) | {"claim": claim}
-
-
-def _row(cells: Cells, interval: Interval) -> dict[str, object]:
-    """The row of `aggregate` for a metric, from the seeds in which it is measured."""
-    metric, values, n_seeds = cells.formula.metric, cells.values, len(cells.sums)
-    sums = [np.nan, np.nan]
-    if n_seeds == 1 and isinstance(metric, Metric):
-        sums = [cells.num.sum(), np.nan if cells.is_count else cells.den.sum()]
-    return {
-        "metric": metric.name,
-        # of equal values that value, without the rounding of a sum
-        "value": values[0] if np.ptp(values) == 0 else values.mean(),
-        "std": values.std(ddof=1) if n_seeds > 1 else np.nan,
-        "ci_low": interval.low,
-        "ci_high": interval.high,
-        "ci_method": interval.method,
-        "numerator": sums[0],
-        "denominator": sums[1],
-        "n_units": 0 if n_seeds > 1 and np.isnan(values).any() else int(cells.takes_part.sum()),
-        "n_seeds": int((~np.isnan(values)).sum()),
-        "min": values.min(),
-        "max": values.max(),
-        "title": metric.title,
-        "group": metric.group,
-        "better": metric.better,
-    }
+        interval = interval_of(effect, resampling.level, draws.get(effect), resampling.method)
+        metric, values, n_seeds = cells.formula.metric, cells.values, len(cells.sums)
+        is_of_sums = n_seeds == 1 and isinstance(metric, Metric)
+        yield {
+            "metric": metric.name,
+            # of equal values that value, without the rounding of a sum
+            "value": values[0] if np.ptp(values) == 0 else values.mean(),
+            "std": values.std(ddof=1) if n_seeds > 1 else np.nan,
+            "ci_low": interval.low,
+            "ci_high": interval.high,
+            "ci_method": interval.method,
+            "numerator": cells.num.sum() if is_of_sums else np.nan,
+            "denominator": cells.den.sum() if is_of_sums and not cells.is_count else np.nan,
+            "n_units": 0 if n_seeds > 1 and np.isnan(values).any() else cells.takes_part.sum(),
+            "n_seeds": (~np.isnan(values)).sum(),
+            "min": values.min(),
+            "max": values.max(),
+            "title": metric.title,
+            "group": metric.group,
+            "better": metric.better,
+            "claim": effect.claim if effect and interval.method != "none" else "",
+        }

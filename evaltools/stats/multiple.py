@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import bdtrc
 
+from .formulas import p_of_t
 from .influence import LARGE, Array, Cells, present_on, rounded
 
 # Sign patterns that are drawn at a time.
@@ -35,16 +36,15 @@ def _null_sums(
     LARGE units by their normal limit.
     """
     n = len(d)
-    if n <= np.log2(max(n_permutations, 1)):
+    if 2**n <= n_permutations:
         bits = np.arange(2**n)[:, None] >> np.arange(n) & 1
         yield (1.0 - 2.0 * bits) @ d
         return
     yield d.sum(axis=0, keepdims=True)
     rng = np.random.default_rng(seed)
     if n > LARGE:
-        zeros = np.zeros(d.shape[1])
         yield rng.multivariate_normal(
-            zeros,
+            np.zeros(d.shape[1]),
             d.T @ d,
             n_permutations,
             check_valid="ignore",
@@ -84,9 +84,14 @@ def sign_flip(
     to_draw = []
     for metric in np.flatnonzero(d.any(axis=0)).tolist():
         own = d[d[:, metric] != 0, metric]
-        n, sizes = len(own), np.abs(own)
-        if n <= np.log2(max(n_permutations, 1)):
-            shares[:, [metric]] = _as_large(own[:, None], n_permutations, seed)
+        n = len(own)
+        sizes = np.abs(own)
+        if 2**n <= n_permutations:
+            shares[:, [metric]] = _as_large(
+                own[:, None],
+                n_permutations,
+                seed,
+            )
         elif sizes.min() >= (1 - 1e-6) * sizes.max():
             more = np.round((n + abs(own.sum()) / sizes.mean()) / 2)
             shares[:, metric] = np.minimum(2 * bdtrc([more - 1, more], n, 0.5), 1.0)
@@ -107,8 +112,10 @@ def _as_large(
     seed: int,
 ) -> Array:
     """(2, metrics): shares of sign patterns under which sums of d (units, metrics) are as large as without, and larger."""
-    observed, slack = np.abs(d.sum(axis=0)), 1e-12 * np.abs(d).sum(axis=0)
-    counts, n_patterns = np.zeros((2, d.shape[1])), 0
+    observed = np.abs(d.sum(axis=0))
+    slack = 1e-12 * np.abs(d).sum(axis=0)
+    counts = np.zeros((2, d.shape[1]))
+    n_patterns = 0
     for sums in _null_sums(d, n_permutations, seed):
         sizes = np.abs(sums)
         n_patterns += len(sizes)
@@ -140,9 +147,11 @@ def max_t(
     scaled = d / np.where(size > 0, size, 1.0)
     observed = np.abs(scaled.sum(axis=0))
     order = np.argsort(observed, kind="stable")
-    scaled, ordered = scaled[:, order], observed[order] * (1 - 1e-9)
+    scaled = scaled[:, order]
+    ordered = observed[order] * (1 - 1e-9)
     differs = (scaled != 0).any(axis=1)
-    at_least, n_patterns = np.zeros(len(order)), 0
+    at_least = np.zeros(len(order))
+    n_patterns = 0
     largest: list[Array] = []
     for sums in _null_sums(scaled[differs], n_permutations, seed):
         highest = np.maximum.accumulate(np.abs(sums), axis=1)
@@ -150,7 +159,8 @@ def max_t(
         n_patterns += len(highest)
         if level:  # ranks have thousands of tests, and no intervals
             largest.append(highest)
-    adjusted, critical = np.empty(len(order)), np.full(len(order), np.nan)
+    adjusted = np.empty(len(order))
+    critical = np.full(len(order), np.nan)
     # from the largest T on no adjusted p is below one before it
     adjusted[order] = np.maximum.accumulate(at_least[::-1] / n_patterns)[::-1]
     if level:
@@ -190,33 +200,20 @@ def p_random(
     units that happen to be all right, Student's alone one rare event among six. 0 for values without
     variance and with other means.
 
-    >>> round(p_random(np.array([0.1, 0.2, 0.15]), np.array([0.8, 0.9, 0.85])), 4)
+    >>> float(p_random(np.array([0.1, 0.2, 0.15]), np.array([0.8, 0.9, 0.85])).round(4))
     0.0001
     """
-    if min(len(missing), len(present)) < TESTABLE:
+    n = np.array([len(missing), len(present)])
+    if n.min() < TESTABLE:
         return np.nan
-    from scipy.stats import ttest_ind_from_stats  # slow to import
-
-    apart = abs(missing.mean() - present.mean())
-    sides = [
-        (x.mean(), x.std(ddof=1), len(x))
-        for x in (
-            missing,
-            present,
-        )
-    ]
-    largest = max(deviation for _, deviation, _ in sides)
-    if largest <= 1e-10 * max(apart, 1e-3):
-        return float(apart <= 1e-12)
-    found = [
-        ttest_ind_from_stats(
-            *sides[0],
-            *sides[1],
-            equal_var=is_student,
-        )
-        for is_student in (True, False)
-    ]
-    return float(max(test.pvalue for test in found))
+    apart = missing.mean() - present.mean()
+    variance = np.array([missing.var(ddof=1), present.var(ddof=1)])
+    of_means = variance / n
+    pooled = variance @ (n - 1) / (n.sum() - 2)
+    squares = max((of_means**2 / (n - 1)).sum(), 1e-300)
+    welch = of_means.sum(), of_means.sum() ** 2 / squares
+    student = pooled * (1 / n).sum(), n.sum() - 2
+    return p_of_t([welch, student], apart if abs(apart) > 1e-12 else 0.0)
 
 
 def _own_values(cells: Cells) -> Array:
@@ -224,24 +221,6 @@ def _own_values(cells: Cells) -> Array:
     of_units = cells.per_unit()
     value = of_units.formula.values(of_units.sums.sum(axis=0))
     return value[of_units.takes_part & ~np.isnan(value)]
-
-
-def _missing_part(
-    side: Cells,
-    other: Cells,
-    on_other: Array,
-) -> Array:
-    """How much of each cell of the other side is missing here, 0 to 1.
-
-    1 for a whole cell; of its trials, what more of them is missing here than there.
-    """
-    measured_here = np.minimum(side.sums[..., -1], 1)
-    measured_there = np.minimum(other.sums[..., -1], 1)
-    if side.seeds != other.seeds:
-        measured_there = measured_there.max(axis=0, keepdims=True)
-    share = measured_here / np.where(on_other, measured_there, 1)
-    missing = np.where(on_other, 1 - share, 0)
-    return missing.clip(0)
 
 
 def lacking(
@@ -258,50 +237,56 @@ def lacking(
 
     A cell that is lacking weighs in the denominator what it weighs on the other side.
     """
-    on_a, on_b = present_on(a, b)
-    both = on_a.any(axis=0) & on_b.any(axis=0)
+    is_paired = a.seeds == b.seeds
+    both = a.present.any(axis=0) & b.present.any(axis=0)
     limits = np.array(a.formula.ends)
     if not np.isfinite(limits).all():
-        seen = np.concatenate([side.formula.values(side.sums).ravel() for side in (a, b)])
-        limits = np.array([each.reduce(seen, initial=np.nan) for each in (np.fmin, np.fmax)])
+        seen = np.concatenate([side.own_values.ravel() for side in (a, b)])
+        n_seen = np.isfinite(seen).sum()
+        limits = np.sort(seen)[[0, n_seen - 1]]
     p, ends, n_lacking = [], [], []
-    for side, other, on_other in (
-        (a, b, on_b),
-        (b, a, on_a),
-    ):
-        part = _missing_part(side, other, on_other)
-        lacks = on_other & ~side.present
-        n_lacking.append(int((part > 0).sum()))
-        is_missing = np.any(part > 0, axis=0)
-        missing, rest = (_own_values(other.where(m)) for m in (is_missing, both & ~is_missing))
-        if len(missing):
-            p.append(p_random(missing, rest))
+    for side, other in ((a, b), (b, a)):
+        here, there = (np.minimum(each.sums[..., -1], 1) for each in (side, other))
         weight = other.den
-        if a.seeds != b.seeds:
+        if not is_paired:
+            there = there.max(axis=0)
             n_seeds = np.maximum(other.present.sum(axis=0), 1)
             weight = weight.sum(axis=0) / n_seeds[:, None]
-        added = (part[:, :, None] * weight).sum(axis=1)
-        total = side.den.sum(axis=1) + (lacks[:, :, None] * weight).sum(axis=1)
+        # a whole cell, or what more of its trials is missing here than there
+        part = (1 - here / np.where(there > 0, there, 1)).clip(0) * (there > 0)
+        n_lacking.append((part > 0).sum())
+        is_missing = (part > 0).any(axis=0)
+        missing = _own_values(other.where(is_missing))
+        is_rest = both & ~is_missing
+        rest = _own_values(other.where(is_rest))
+        if len(missing):
+            p.append(p_random(missing, rest))
+        lacks = (there > 0) & ~side.present
+        added, new = ((each[..., None] * weight).sum(axis=1) for each in (part, lacks))
+        total = side.den.sum(axis=1) + new
         # of several ratios the one that lacks most
-        share = (added / np.where(total == 0, np.inf, total)).max(axis=1, keepdims=True)
+        shares = added / np.where(total == 0, np.inf, total)
+        share = shares.max(
+            axis=1,
+            keepdims=True,
+        )
         known = ~np.isnan(side.values)
         at_ends = (1 - share) * side.values[:, None] + share * limits
         end = np.full(2, np.nan)
         if known.any():
             end = at_ends[known].mean(axis=0)
         ends.append(end)
+    ends_of_delta = ends[1] - ends[0][::-1]
+    worst, best = ends_of_delta[:: -1 if a.formula.metric.better == "lower" else 1]
+    n_runs = 1 if is_paired else len(a.sums) + len(b.sums)
     # Bonferroni over the sides that can be tested
-    tested = [each for each in p if not np.isnan(each)]
-    worst, best = ends[1] - ends[0][::-1]
-    if a.formula.metric.better == "lower":
-        worst, best = best, worst
-    n_runs = 1 if a.seeds == b.seeds else len(a.sums) + len(b.sums)
+    n_tested = np.isfinite(p).sum()
     return {
-        "n_cells": int((on_a | on_b).sum()) * n_runs,
+        "n_cells": np.logical_or(*present_on(a, b)).sum() * n_runs,
         "missing_baseline": n_lacking[0],
         "missing_candidate": n_lacking[1],
         "delta_worst": worst,
         "delta_best": best,
-        "p_random": min(tested, default=np.nan) * len(tested),
-        "few_missing": len(tested) < len(p),
+        "p_random": np.fmin.reduce(p, initial=np.nan) * n_tested,
+        "few_missing": n_tested < len(p),
     }

@@ -19,7 +19,7 @@ from ..core.errors import UsageError
 from ..core.estimates import Resampling
 from .effects import ROUGH, Effect, paired
 from .formulas import variance_of_change
-from .influence import ITEM, Cells, Condition, effective_units, present_on, sample_variance
+from .influence import ITEM, Condition, effective_units, sample_variance
 
 # The columns of a plan.
 COLUMNS = ("seeds", "samples", "samples_low", "samples_high", "power", "calls")
@@ -62,9 +62,9 @@ def plan(
     if not seeds or min(seeds) < 1 or max(seeds) > 1000:
         raise UsageError(f"seeds: expected whole numbers from 1 to 1000, got {list(seeds)}")
     sides = [condition.cells(metric) for condition in conditions]
-    if len(sides) == 1:  # its seeds stand for two conditions
-        half = len(sides[0].sums) // 2
-        sides = [sides[0].at(part) for part in (slice(half), slice(half, 2 * half)) if half]
+    half = len(sides[0].sums) // 2
+    if len(sides) == 1 and half:  # its seeds stand for two conditions
+        sides = [sides[0].at(part) for part in (slice(half), slice(half, 2 * half))]
     if len(sides) != 2:
         raise UsageError("a plan takes the runs of two conditions, or several seeds of one")
     pilot = paired(*sides)
@@ -82,35 +82,26 @@ def plan(
             f"{metric}: a plan needs a pilot of {MIN_PILOT} or more units, some of which differ"
         )
     # a unit may weigh more than another, not be counted, or be a cluster of samples
-    is_clustered = all(ITEM in frame for condition in conditions for frame in condition.frames)
-    per_unit = (_n_samples(*sides) if is_clustered else pilot.present.sum()) / n
+    n_units = pilot.present.sum()
+    if all(ITEM in frame for condition in conditions for frame in condition.frames):
+        n_units = Effect(*sides).present.sum()
     upper, of_power = 1 - resampling.level / 2, ndtri(power)
     # what the pilot's variance may truly be, as parts of it
-    shares = np.array([1.0, *(n - 1) / chdtri(n - 1, [0.025, 0.975])])
+    shares = np.array([1.0, *(n - 1) / chdtri(n - 1, [0.025, 0.975])]) * n / (n - 2)
     rows = []
     for k in seeds:
-        needs = [(ndtri(upper), of_samples + rest / k, change)]
+        needs = [(ndtri(upper), (of_samples + rest / k) * shares + change)]
         if k > 1:  # no interval is narrower than t over the seeds' values
-            needs.append((stdtrit(k - 1, upper), rest / k, 0.0))
+            needs.append((stdtrit(k - 1, upper), rest / k * shares))
         needed = np.zeros(3)
-        for reach, spread, more in needs:
-            room = (difference / (reach + of_power)) ** 2
-            if k > 1:
-                room -= of_seeds / k
-            enough = np.nan
-            if room > 0:
-                enough = (spread * n / (n - 2) * shares + more) / room
-            needed = np.maximum(needed, np.ceil(enough * per_unit))
+        for reach, spread in needs:
+            room = (difference / (reach + of_power)) ** 2 - (of_seeds / k if k > 1 else 0.0)
+            enough = spread / room if room > 0 else np.full(3, np.nan)
+            needed = np.maximum(needed, np.ceil(enough * n_units / n))
         if n < ROUGH and needed[0] > 0:
             needed = np.array([float(f"{each:.0e}") for each in needed])
         rows.append((k, *needed, power, needed[0] * k))
     return pd.DataFrame(rows, columns=list(COLUMNS))
-
-
-def _n_samples(a: Cells, b: Cells) -> int:
-    """The samples that both sides have, each in some seed."""
-    on_a, on_b = (np.any(on, axis=0) for on in present_on(a, b))
-    return int((on_a & on_b).sum())
 
 
 def _variances(
@@ -124,15 +115,13 @@ def _variances(
     """
     n = effective_units(pilot.shares)
     of_samples = n * sample_variance(pilot.errors, n)
-    change = 0.0
-    if pilot.is_single and not pilot.parts:
-        of_change = variance_of_change(pilot.value, np.sqrt(of_samples / n))
-        of_samples = max(of_samples - of_change, 0.0)
-        change = variance_of_change(min(difference, 1.0))
-    if not pilot.parts:
-        return n, of_samples, np.nan, 0.0, change
-    k = pilot.n_seeds
-    residual = sum(part.residual for part in pilot.parts) * n
-    rest = min(residual * k, of_samples * k)
-    of_seeds = sum(part.own for part in pilot.parts) * k
-    return n, max(of_samples - rest / k, 0.0), of_seeds, rest, change
+    if pilot.parts:
+        k = pilot.n_seeds
+        rest = min(sum(part.residual for part in pilot.parts) * n, of_samples) * k
+        of_seeds = sum(part.own for part in pilot.parts) * k
+        return n, max(of_samples - rest / k, 0.0), of_seeds, rest, 0.0
+    if not pilot.is_single:
+        return n, of_samples, np.nan, 0.0, 0.0
+    of_change = variance_of_change(pilot.value, np.sqrt(of_samples / n))
+    change = variance_of_change(min(difference, 1.0))
+    return n, max(of_samples - of_change, 0.0), np.nan, 0.0, change
