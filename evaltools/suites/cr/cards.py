@@ -42,7 +42,7 @@ GROUPS = {
     ),
     "conflict": ("conflict", "Conflict: one aspect carries two polarities"),
     "implicit-invalid": ("implicit_invalid", "Implicit gold without a valid prediction"),
-    "out-of-text": ("final_out_of_text", "Final term that is not in the text"),
+    "out-of-text": ("final_out_of_text", "With a term not in the text"),
     "dropped-out-of-text": (
         "drop_out_of_text & not final_out_of_text",
         "Dropped term that was not in the text",
