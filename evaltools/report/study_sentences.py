@@ -56,12 +56,11 @@ FINDINGS = {
     "too few pairs": "Too few pairs ({n}) to judge {b} against {a} on “{title}”",
 }
 
-# what intervals say of runs that are compared, and what by the claim of `stats.formulas`
-OF_RUNS = "{level} intervals cover new samples for these runs, not other seeds."
+# what intervals say, by the claim of `stats.formulas`
 COVER = {
     THIS_RUN: "{level} intervals cover new samples from the same source, not other systems or seeds.",
-    THESE_TWO_RUNS: OF_RUNS,
-    THESE_RUNS: OF_RUNS,
+    THESE_TWO_RUNS: "{level} intervals cover new samples for these two runs, not their other seeds.",
+    THESE_RUNS: "{level} intervals cover new samples for these runs, not other seeds.",
     NEW_SEEDS: "{level} intervals cover new seeds and new samples; seeds are taken as normal.",
 }
 
@@ -239,8 +238,10 @@ def how(shown: Result) -> str:
             text = "Equivalent: the {level} interval lies within the declared margin (two one-sided tests)."
             sentences.append(say(text, level=f"{100 - 200 * shown.resampling.level:.4g}%"))
     claims = rows.get("claim", pd.Series(THIS_RUN, rows.index))[rows["ci_low"].notna()]
+    if len(shown.candidates) > 1:
+        claims = claims.replace(THESE_TWO_RUNS, THESE_RUNS)
     covered = [say(COVER[claim], level=shown.resampling.percent) for claim in sorted(set(claims))]
-    return " ".join([*sentences, *dict.fromkeys(covered)])
+    return " ".join([*sentences, *covered])
 
 
 def ranking(study: Study) -> list[str]:

@@ -275,7 +275,7 @@ def frame_table(frame: pd.DataFrame | pd.Series) -> HtmlTable:
         frame = frame.reset_index(names=None if index else [""])
     for column in {*NAMED, *index}.intersection(frame):
         if not pd.api.types.is_numeric_dtype(frame[column]):
-            frame = frame.assign(**{column: frame[column].astype(str).map(say)})
+            frame = frame.assign(**{column: frame[column].astype(str).map(say, "ignore")})
     return table(
         frame.rename(columns={own: head for own, head in HEADS.items() if head not in frame})
     )

@@ -52,11 +52,16 @@ def number(
 
     >>> number(-0.0024), number(0.0521, signed=True), number(-1200), number(0.000012345)
     ('−0.002', '+0.052', '−1,200', '0.000012')
+    >>> number(2**60), number(np.float32(0.0001))
+    ('1,152,921,504,606,846,976', '0.00010')
     """
     if is_null(value):
         return "N/A"
     sign = "+" if signed else ""
-    if isinstance(value, Integral) or abs(value) >= LARGE:
+    if isinstance(value, Integral):
+        return f"{int(value):{sign},}".replace("-", "−")
+    value = float(value)
+    if abs(value) >= LARGE:
         decimals = 0
     text = f"{value:{sign},.{decimals}f}"
     if LEAST <= abs(value) < 0.5 * 10.0**-decimals:
