@@ -123,15 +123,16 @@ def compare_all(
     tested alone (default: the first headline metric with a direction); of several candidates these tests are one family.
     `margin`: metric -> largest difference that does not matter, in units of the metric.
 
-    Raises UsageError for a primary metric or margin that cannot be tested; NothingPaired for sides without a unit in
-    common.
+    Raises UsageError for a primary metric or margin that cannot be tested, KeyError for a headline metric that the table
+    lacks; NothingPaired for sides without a unit in common.
     """
     first, *others = conditions
     table = [formula.metric for formula in first.formulas.values() if formula.is_directed]
     require_declared(first.formulas, primary, margin := margin or {}, resampling.confidence)
     target = {metric.name: metric.alias_of or metric.name for metric in table}
     leading = [primary, *headline] if primary else list(headline)
-    family = list(dict.fromkeys(target[name] for name in leading if name in target))
+    directed = [name for name in leading if first.formulas[name].is_directed]
+    family = list(dict.fromkeys(target[name] for name in directed))
     rows = []
     for side in others:
         keep = same_questions(first, side)
