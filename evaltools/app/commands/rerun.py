@@ -13,7 +13,7 @@ from click.exceptions import Exit
 
 from ...core.commands import PATH, suite_file_option
 from ...core.errors import FAILED, Problems, UsageError, echo
-from ...core.files import sha256
+from ...core.files import Fields, sha256
 from ...core.json_files import read_model
 from ...core.language import speaking
 from ...core.manifest import NAME, Manifest, Member, require_out
@@ -131,7 +131,7 @@ def _make_again(
             raise Problems().fatal("missing-input", text, file=entry.path)
         found.sort(key=lambda path: sha256(path) != entry.sha256)
         files[entry.path] = str(found[0])
-    free: dict[str, Any] = {}
+    free: Fields = {}
     for name in suite.options.free():
         if name in options:
             value = options[name]
@@ -150,7 +150,7 @@ def _make_again(
     )
 
 
-def _numbers(folder: Path) -> dict[str, Any]:
+def _numbers(folder: Path) -> Fields:
     """Every number of a metrics.json by its name. InputError where they cannot be read."""
     rows = read_model(folder / METRICS, MetricsFile).metrics
     return {f"{row.name} {field}": getattr(row, field) for row in rows for field in NUMBERS}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from ...core.check import Check, Checks, duplicate_texts, share_check
-from ...core.files import Fields, write_csv, write_text
+from ...core.files import Fields, Names, write_csv, write_text
 from ...core.language import listed, say
 from ...core.metric import Metric
 from ...report.run import Run
@@ -376,7 +376,7 @@ def ref_outside_gold(run: Run) -> Checks:
 def _resting_on(
     run: Run,
     keys: Sequence[str],
-) -> tuple[str, ...]:
+) -> Names:
     """The names of the metrics that compare with gold by one of the keys."""
     names = []
     for metric in run.metrics:

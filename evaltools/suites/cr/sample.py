@@ -14,7 +14,7 @@ from typing import NamedTuple
 import pandas as pd
 from msgspec import json
 
-from ...core.files import Fields
+from ...core.files import Fields, Names
 from ...core.metric import set_f1
 from .read import (
     FINAL_SOURCES,
@@ -69,7 +69,7 @@ class Action(NamedTuple):
 
     actor: Text
     action_type: Text
-    target_tuple_ids: tuple[str, ...]
+    target_tuple_ids: Names
     reason_code: Text
 
 

@@ -7,7 +7,7 @@ from functools import cache, partial
 
 from msgspec import json
 
-from ...core.files import toml_beside
+from ...core.files import Names, toml_beside
 from ...core.metric import MetricTable, make_metric
 from ...core.suite import Suite
 from .cards import artifacts, checks, finding, sample_view
@@ -40,7 +40,7 @@ def metrics(options: CrOptions) -> MetricTable:
 def headline(
     options: CrOptions,
     blocked: frozenset[str],
-) -> tuple[str, ...]:
+) -> Names:
     """The names that lead every page; those by term where the protocol's key cannot be measured."""
     key = options.key
     if f"tuple_f1_s2_{key}" in blocked:

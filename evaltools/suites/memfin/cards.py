@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from ...core.check import Checks, check_lines, duplicate_texts, share_check
-from ...core.files import Fields, write_json, write_jsonl, write_text
+from ...core.files import Fields, Names, write_json, write_jsonl, write_text
 from ...core.language import listed, say
 from ...core.manifest import SCHEMA_VERSION
 from ...report.run import Run
@@ -312,7 +312,7 @@ def check_replies(
         )
 
 
-def _metrics_of_replies(result: Run) -> tuple[str, ...]:
+def _metrics_of_replies(result: Run) -> Names:
     """The metrics that are read from replies: those of the profile (M2) too, where replies have filled in most of it."""
     origins = Counter(field["origin"] for of in result.units["profile"].dropna() for field in of)
     groups = (*FROM_REPLIES, "M2") if origins["replies"] > origins["snapshot"] else FROM_REPLIES

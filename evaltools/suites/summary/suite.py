@@ -15,7 +15,7 @@ from pathlib import Path
 import pandas as pd
 
 from ...core.errors import Problems
-from ...core.files import Fields, dumps, toml_beside
+from ...core.files import Fields, Names, dumps, toml_beside
 from ...core.metric import MetricTable, make_metric
 from ...core.records import File
 from ...core.suite import Scored, Source, Suite
@@ -54,7 +54,7 @@ def metrics(options: SummaryOptions) -> MetricTable:
 def headline(
     options: SummaryOptions,
     blocked: frozenset[str],
-) -> tuple[str, ...]:
+) -> Names:
     """What leads a report, over the measured cases (D23, D24).
 
     The recall is described, and stands outside (D36).

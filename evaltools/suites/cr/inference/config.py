@@ -21,7 +21,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from ....core.errors import InputError, Problems
-from ....core.files import asset_dir, bytes_hash, resolve
+from ....core.files import Names, asset_dir, bytes_hash, resolve
 from ....core.records import File, misfit
 from ....core.tables import read_table
 from ....formats.convert import SENTIMENT
@@ -248,7 +248,7 @@ def taxonomy(
     config: Config,
     texts: list[Text],
     problems: Problems,
-) -> tuple[str, ...]:
+) -> Names:
     """The refs that a model may name: of the config's file, else of the gold, else those of NIKL."""
     rows = [row for text in texts for row in text.gold_tuples or ()]
     gold_refs = {row.aspect_ref for row in rows if row.aspect_ref}
