@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+import evaltools as et
 from evaltools.core.language import speaking
 from evaltools.suites.summary.rules import METRICS
 from tests.files import write_lines
@@ -82,8 +83,9 @@ def test_cells_work_on_one_case(case: dict[str, Any], tmp_path: Path) -> None:
     assert len(names["units"]) == 1 and len(names["scores"]) == 4
 
 
-def test_a_query_in_the_parameters_is_followed_by_all_cells() -> None:
-    names = run_cells("summary.ipynb", query="state == 'fail'", **QUICK)
+def test_a_query_is_followed_by_all_cells_and_by_what_is_written(tmp_path: Path) -> None:
+    names = run_cells("summary.ipynb", query="state == 'fail'", out=str(tmp_path), **QUICK)
+    assert et.load(tmp_path / "results" / "cases").frame.equals(names["result"].frame)
     assert len(names["units"]) == names["result"].n_units == 11
     n_judged = names["judged"]["metric"].value_counts()
     assert n_judged.le(11).all() and n_judged["accuracy"] == 11
