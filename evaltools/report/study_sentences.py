@@ -148,7 +148,10 @@ def finding(shown: Result) -> Parts:
 
 
 def findings(shown: Result) -> list[Parts]:
-    """What came out: of a comparison its verdicts, of a run what its suite says, else values of the primary metric."""
+    """What came out: of a comparison its verdicts, of a run what its suite says, else values of the primary metric.
+
+    Where none can be measured, the check that says why.
+    """
     found: list[Parts] = []
     if shown.results == [shown] and shown.suite.finding:
         found = [*filter(None, [shown.suite.finding(shown)])]
@@ -158,7 +161,8 @@ def findings(shown: Result) -> list[Parts]:
     elif shown.primary and not found:
         rows = shown.estimates_of(shown.primary).dropna(subset="value").to_dict("records")
         found = [_value(row, shown.resampling) for row in rows]
-    return found or [(say("No headline metric can be measured here."), "")]
+    why = [check.message for check in shown.doubts() if check.level == "blocking"]
+    return found or [(say("No headline metric can be measured"), listed(why[:1]))]
 
 
 def outcomes(shown: Result) -> list[str]:

@@ -127,5 +127,6 @@ def test_a_run_without_any_reply_means_nothing(tmp_path: Path) -> None:
     check = found(nothing, "parse-failures")
     assert check is not None and (check.n, check.of, check.level) == (12, 12, "blocking")
     study = et.compare(nothing, scored(tmp_path / "fine", golds, golds))
-    assert outcomes(study) == outcomes(nothing) == ["No headline metric can be measured here."]
-    assert "for 12 of 12 samples the runner could not" in study.doubts()[0].message
+    for shown in (study, nothing):
+        first = "No headline metric can be measured: for 12 of 12 samples the runner could not"
+        assert outcomes(shown)[0].startswith(first)
