@@ -93,7 +93,7 @@ def write_records(
 
 def _cell(value: Any) -> Any:
     """A cell as JSON can hold it; an infinite number as text."""
-    if isinstance(value, float) and math.isinf(value):
+    if isinstance(value, float | np.floating) and math.isinf(value):
         return str(value)
     return None if is_null(value) else value
 
