@@ -203,7 +203,8 @@ def test_an_installed_suite_has_its_commands_and_the_others_go_on(
     assert "Macro F1" in call("score", "labels", "run.jsonl", *QUICK).stdout
     listed = call("score", "--help").stdout
     assert all(f"\n  {name}" in listed for name in ("cr", "memfin", "labels", "broken"))
-    assert "Conflict Review" in call("score", "cr", "--help").stdout
+    of_cr = call("score", "cr", "--help").stdout
+    assert "Conflict Review" in of_cr and "[en|ko] " in of_cr
 
 
 @pytest.mark.parametrize(
