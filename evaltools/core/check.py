@@ -7,7 +7,7 @@ that lack.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Literal
@@ -166,13 +166,19 @@ def few_units(
 def constant_metrics(
     estimates: pd.DataFrame,
     headline: Sequence[str],
+    unit_values: Callable[[str], pd.Series],
 ) -> Checks:
-    """Metrics of the headline that no unit moves, so that they tell no two systems apart."""
+    """Metrics of the headline that have one value in all units, so that they tell no two systems apart.
+
+    `unit_values`: the metric of each unit alone.
+    """
     rows = estimates[estimates["metric"].isin(headline) & estimates["value"].notna()]
     rows = rows[rows["n_units"] >= MIN_CONSTANT_UNITS]
-    at_a_limit = (rows["ci_low"] == rows["value"]) | (rows["ci_high"] == rows["value"])
-    nothing_moves = (rows["value"] == 0) & (rows["ci_low"] == -rows["ci_high"])
-    rows = rows[(rows["ci_method"] == "none") | at_a_limit | nothing_moves]
+    at_an_end = (rows["ci_low"] == rows["value"]) | (rows["ci_high"] == rows["value"])
+    rows = rows[(rows["ci_method"] == "none") | at_an_end | (rows["value"] == 0)]
+    # gains and losses may add up to 0
+    alike = [name for name in rows["metric"] if unit_values(name).nunique() <= 1]
+    rows = rows[rows["metric"].isin(alike)]
     metrics = [f"{title} = {value:g}" for title, value in zip(_titles(rows), rows["value"])]
     text = "The same in all samples: {metrics}"
     return share_check(

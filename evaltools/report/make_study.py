@@ -335,7 +335,7 @@ def save_study(
         stored = require_replaceable(target)
         if stored and (stored.kind, stored.suite) != ("aggregate", study.suite.name):
             raise UsageError(
-                f"{target} holds {stored.run}, a {stored.kind} of {stored.suite}; give another --out"
+                f"{target} holds {stored.run} ({stored.suite} {stored.kind}); give another --out"
             )
     for condition, target in targets.items():
         estimates = study.estimates[study.estimates["condition"] == condition]

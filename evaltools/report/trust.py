@@ -45,7 +45,7 @@ def run_checks(run: Run) -> list[Check]:
     # what these block leaves the headline, which the others look at
     blocked = frozenset(name for check in checks for name in check.blocks)
     headline = run.suite.headline_names(run.options, blocked)
-    checks += constant_metrics(run.estimates, headline)
+    checks += constant_metrics(run.estimates, headline, run.unit_values)
     checks += class_sizes(run.estimates, run.metrics)
     checks += mean_units(run.estimates, run.metrics)
     # what was wrong with the input, but for what a check says under the same code
@@ -118,7 +118,7 @@ def signature(shown: Result) -> str:
         "primary": shown.declared,
         "where": run.query or None,
         "n": shown.n_units,
-        "unit": run.suite.unit,
+        "unit": "cluster" if shown.n_clustered else run.suite.unit,
         "ci": f"{run.resampling.method}{100 * run.resampling.confidence:g}",
         "resamples": run.resampling.n_resamples,
         "seed": run.resampling.seed,

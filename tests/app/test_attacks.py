@@ -188,7 +188,7 @@ def test_a_result_of_something_else_is_not_replaced(
     out = ("-o", tmp_path / "out", *QUICK)
     result.rename(tmp_path / "out/results/new_aggregated")
     done = call("rank", *METRIC, *sides, *out, status=2)
-    assert "new_aggregated holds run, a run of cr" in done.output
+    assert "new_aggregated holds run (cr run)" in done.output
 
 
 # --- ends

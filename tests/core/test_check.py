@@ -16,32 +16,22 @@ def codes(outcomes: object) -> list[str]:
     return [check.code for check in outcomes]  # type: ignore[arg-type]
 
 
-def frame(**columns: object) -> pd.DataFrame:
-    row = {"metric": "m", "title": "M", "value": 0.0, "ci_method": "none", "n_units": 40}
-    value = columns.get("value", 0.0)
-    at_limit = (
-        {"ci_low": value, "ci_high": 0.1}
-        if value in (0.0, 1.0)
-        else {"ci_low": 0.1, "ci_high": 0.9}
-    )
-    return pd.DataFrame([{**row, **at_limit, **columns}])
+def constant(values: list[float], value: float = 0.0) -> list[Check]:
+    row = {"metric": "m", "title": "M", "value": value, "n_units": len(values)}
+    row |= {"ci_method": "mid-p", "ci_low": value, "ci_high": 0.1}
+    return [*constant_metrics(pd.DataFrame([row]), ["m"], lambda _: pd.Series(values))]
 
 
 def test_a_metric_that_no_unit_moves_is_named() -> None:
-    (check,) = constant_metrics(frame(), ["m"])
+    (check,) = constant([0.0] * 40)
     assert check.message == "The same in all samples: “M” = 0" and (check.n, check.of) == (1, 1)
-    assert codes(constant_metrics(frame(ci_method="mid-p", value=1.0), ["m"])) == [
-        "constant-metric"
-    ]
+    assert codes(constant([1.0] * 40, 1.0)) == ["constant-metric"]
 
 
 def test_a_metric_that_varies_or_that_is_not_measured_is_not() -> None:
-    assert (
-        codes(constant_metrics(frame(ci_method="bca", value=0.0, ci_low=-0.1, ci_high=0.2), ["m"]))
-        == []
-    )
-    assert codes(constant_metrics(frame(value=float("nan")), ["m"])) == []
-    assert codes(constant_metrics(frame(n_units=9), ["m"])) == []
+    assert codes(constant([1.0, -1.0] * 20)) == []  # six fixed and six broken: 0, but not in all
+    assert codes(constant([0.0] * 40, float("nan"))) == []
+    assert codes(constant([0.0] * 9)) == []
 
 
 def test_runs_that_lack_units() -> None:
