@@ -73,20 +73,8 @@ def share_check(
     []
     """
     if n > above * of:
-        message = say(
-            text,
-            n=f"{n:,.0f}",
-            of=f"{of:,.0f}",
-            **values,
-        )
-        yield Check(
-            code,
-            level,
-            message,
-            int(n),
-            int(of),
-            blocks,
-        )
+        message = say(text, n=f"{n:,.0f}", of=f"{of:,.0f}", **values)
+        yield Check(code, level, message, int(n), int(of), blocks)
 
 
 def check_lines(checks: Iterable[Check]) -> list[str]:
@@ -118,12 +106,7 @@ def checks_of_runs(runs: Sequence[Sequence[Check]]) -> list[Check]:
             is_lone_count = len(checks) == 1 and 0 < worst.n < worst.of
             if is_lone_count or any(check.message != worst.message for check in checks):
                 text = "{message} (in the worst of {total} runs)"
-            message = say(
-                text,
-                message=worst.message,
-                runs=len(checks),
-                total=len(runs),
-            )
+            message = say(text, message=worst.message, runs=len(checks), total=len(runs))
             worst = replace(worst, message=message)
         whole = replace(
             worst,
@@ -143,24 +126,16 @@ MIN_UNITS = 30  # fewer resampling units than this raise a check
 def few_units(
     n: int,
     unit: str,
-    n_samples: int = 0,
+    n_samples: int,
 ) -> Checks:
     """Intervals from few units are wide, and their coverage is not that of many. `n_samples`: where units are clusters."""
     text = "Only {n} samples ({unit}): intervals are wide, and one sample can change the result."
-    if n == 1:
-        text = "Only 1 sample ({unit}): it decides the result alone."
-    elif n_samples:
+    if n_samples:
         text = "Only {n} clusters of {samples} samples: intervals are wide, and one cluster can change the result."
+    elif n == 1:
+        text = "Only 1 sample ({unit}): it decides the result alone."
     if n < MIN_UNITS:
-        yield from share_check(
-            "few-units",
-            "warning",
-            text,
-            n,
-            n,
-            unit=unit,
-            samples=n_samples,
-        )
+        yield from share_check("few-units", "warning", text, n, n, unit=unit, samples=n_samples)
 
 
 def constant_metrics(
@@ -172,13 +147,13 @@ def constant_metrics(
 
     `unit_values`: the metric of each unit alone.
     """
-    rows = estimates[estimates["metric"].isin(headline) & estimates["value"].notna()]
+    rows = estimates[estimates["metric"].isin(headline)]
     rows = rows[rows["n_units"] >= MIN_CONSTANT_UNITS]
     at_an_end = (rows["ci_low"] == rows["value"]) | (rows["ci_high"] == rows["value"])
     rows = rows[(rows["ci_method"] == "none") | at_an_end | (rows["value"] == 0)]
     # gains and losses may add up to 0
-    alike = [name for name in rows["metric"] if unit_values(name).nunique() <= 1]
-    rows = rows[rows["metric"].isin(alike)]
+    n_values = rows["metric"].map(lambda metric: unit_values(metric).nunique())
+    rows = rows[n_values == 1]
     metrics = [f"{title} = {value:g}" for title, value in zip(_titles(rows), rows["value"])]
     text = "The same in all samples: {metrics}"
     return share_check(
@@ -308,14 +283,7 @@ def one_sided_missing(differences: pd.DataFrame) -> Checks:
                 "{delta_best:+.3f}"
             )
         n, of = row.pop("n"), row.pop("n_cells")
-        yield from share_check(
-            "one-sided-missing",
-            "warning",
-            text,
-            n,
-            of,
-            **row,
-        )
+        yield from share_check("one-sided-missing", "warning", text, n, of, **row)
 
 
 def not_random(differences: pd.DataFrame) -> Checks:

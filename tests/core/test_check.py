@@ -30,7 +30,7 @@ def test_a_metric_that_no_unit_moves_is_named() -> None:
 
 def test_a_metric_that_varies_or_that_is_not_measured_is_not() -> None:
     assert codes(constant([1.0, -1.0] * 20)) == []  # six fixed and six broken: 0, but not in all
-    assert codes(constant([0.0] * 40, float("nan"))) == []
+    assert codes(constant([float("nan")] * 40)) == []
     assert codes(constant([0.0] * 9)) == []
 
 

@@ -200,8 +200,9 @@ def plan(
     echo()
     show_frame(planned.dropna(axis="columns", how="all"))
     echo()
-    unit = pilot.suite.unit
-    paragraph(f"samples: units ({unit}); samples_low to samples_high: what these runs leave open.")
+    paragraph(
+        f"samples: units ({pilot.suite.unit}); samples_low to samples_high: what these runs leave open."
+    )
     if 1 in seeds:
         paragraph("1 seed: for these two runs only; more seeds speak for the two systems.")
     lacking = planned.loc[planned["samples"].isna(), "seeds"].astype(str).unique()
