@@ -62,11 +62,11 @@ _BEHIND = {
     ),
     UP: re.compile(
         _JOINT
-        + "(?:p|포인트)?(?: ?더)? ?(?:인상|증가|상승|오르|올라|올랐|오른|올린|할증|증액|가산|늘)"
+        + "(?:p|포인트|로|으로)?(?: ?더)? ?(?:인상|증가|상승|오[르른를릅름]|올[라랐려렸린림립]|할증|증액|가산|늘)"
     ),
     DOWN: re.compile(
         _JOINT
-        + "(?:p|포인트)?(?: ?더)? ?(?:인하|감소|하락|내[리려렸린림릴]|낮|줄|할인|감액|삭감|차감)"
+        + "(?:p|포인트|로|으로)?(?: ?더)? ?(?:인하|감소|하락|내[리려렸린림릴립]|낮|줄|할인|감액|삭감|차감)"
     ),
 }
 """What stands right behind a value -> what it says of it."""
@@ -95,7 +95,9 @@ _PAID = re.compile(
     rf"|나옵|나온|나와|받습|받는|받을 수 있|{_PAY}에 포함|(?:은|는|도) (?:됩|돼|된|됨)"
 )
 _POSSIBLE = re.compile(
-    r"(?:(?P<denied>불가(?!피)|수 ?[는가도]? ?없|(?<![가-힣])안 ?[되돼됩됨된]|[되하]지 ?[는도]? ?[않못])"
+    r"(?:(?P<denied>불가(?!피)|수 ?[는가도]? ?없|(?<![가-힣])안 ?[되돼됩됨된]|[되하]지 ?[는도]? ?[않못]"
+    r"|(?:않을|못할|(?<![가-힣])[안못] ?(?:될|되실|받을|받으실)|(?:거절|거부|면책|부지급|보[상장][가-힣]{0,2} ?제외)"
+    r"(?:[되하]실|[될할])?) ?(?:수 ?[는도]? ?있|가능(?!성)))"
     r"|(?P<paid>가능(?!성|한지|할지)|수 ?[는가도]? ?있)"
     r"|(?P<present>(?:[이가은는도] ?|(?<![고어아여져해돼와]) )있)(?=[음습다어으]))"
     r"[가-힣]{0,6}(?: (?:안내|설명|고지|말씀)[가-힣]*)?\s*$"
@@ -262,13 +264,12 @@ def _fact(
         if other.start < entity.start - len(line) or other.kind == entity.kind:
             break
         words |= {other.key} if other.base else NO_WORDS
-    is_reckoned = bool(_RECKONED.search(before) or _RECKONED_WITH.match(after))
     return Fact(
         entity,
         number,
         _sides(before, after),
         words,
-        is_reckoned,
+        bool(_RECKONED.search(before) or _RECKONED_WITH.match(after)),
     )
 
 

@@ -260,7 +260,7 @@ def _clauses(
         text = read.raw[start:end]
         worded = matches[bisect_left(places, start) : bisect_left(places, end)]
         within = read.entities[bisect_left(begins, start) : bisect_left(begins, end)]
-        figures = {entity.key for entity in within if entity.base}
+        figures = {entity.key for entity in within}
         words = syllable_pairs(normalise(text)) | figures
         place = worded[0] if worded else {"text": text, "at": [start, end]}
         clauses.append(Clause(place, bool(worded), words))

@@ -107,9 +107,11 @@ def test_a_case_that_gives_tags_says_whether_a_follow_up_is_due(
     ("answer", "context", "metric", "score"),
     [
         ("원금 100% 보장됩니다.", "공시이율 2.9%", "summary_non_definitive", 0.0),
-        ("100% 환급 상품임.", "공시이율 2.9%", "summary_non_definitive", 0.0),
         ("면책기간 90일", "90일이 지난 다음 날부터 보장됩니다.", "summary_accuracy", 1.0),
         ("3월 31일까지", "3월 말일까지 내세요.", "summary_accuracy", 1.0),
+        ("5월 3일까지 미납이면 실효", "5월 3일까지 안 내시면", "summary_risk_coverage", 1.0),
+        ("진단서 확인 후 확정", "진단서를 봐야 확정됩니다.", "summary_risk_coverage", 1.0),
+        ("심사 결과 회신 완료", "심사 결과는 회신드리겠습니다.", "summary_needs_followup", 0.0),
         (
             "변호사비용 5천만원 한도(자기부담금 없음).",
             "변호사비용은 5천만원 한도고 자기부담 50%가 있지만 고객님은 자기부담금 없이 나갑니다.",
@@ -119,7 +121,7 @@ def test_a_case_that_gives_tags_says_whether_a_follow_up_is_due(
     ],
 )
 def test_what_a_source_says(answer: str, context: str, metric: str, score: float) -> None:
-    assert scores(answer, [context], [])[metric].score == score
+    assert scores(answer, [context], ["condition", "needs_followup"])[metric].score == score
 
 
 def test_why_a_phrase_was_let_off_stands_in_the_evidence() -> None:
