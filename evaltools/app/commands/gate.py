@@ -267,13 +267,12 @@ def _difference(row: Row, margin: float | None) -> Checked:
     is_lost = row["verdict"] == "not measured"
     if is_lost or row["n_units"] < MIN_UNITS:
         fails = margin is not None or (is_lost and (n_missing or row["not_random"]))
-        missing = (
-            f"{n_missing:g} values are missing here, {row['missing_baseline']:g} in the baseline"
-        )
+        if n_missing or row["missing_baseline"]:
+            verdict += f": {n_missing:g} values are missing here, {row['missing_baseline']:g} in the baseline"
         return Checked(
             name,
             False if fails else None,
-            f"{verdict}: {missing} {title}",
+            f"{verdict} {title}",
         )
     change = f"{row['value_candidate']:.3f} against {row['value_baseline']:.3f}, difference {row['delta']:+.3f}"
     if margin is None:
