@@ -264,11 +264,14 @@ def _titles(rows: pd.DataFrame) -> list[str]:
     return [f"“{metric_title(*names)}”" for names in zip(rows["metric"], rows["title"])]
 
 
-def one_sided_missing(differences: pd.DataFrame) -> Checks:
+def one_sided_missing(
+    differences: pd.DataFrame,
+    signed: Callable[[Any], str],
+) -> Checks:
     """Cells that only one side of a comparison has: they take no part, and could change the difference.
 
     `differences`: rows of a comparison, those of the metrics that lead. One check a candidate, on the first metric
-    that lacks cells.
+    that lacks cells. `signed`: a difference as it is shown.
     """
     n_missing = differences["missing_baseline"] + differences["missing_candidate"]
     rows = differences.assign(n=n_missing, shown=_titles(differences))[n_missing > 0]
@@ -279,9 +282,10 @@ def one_sided_missing(differences: pd.DataFrame) -> Checks:
         )
         if pd.notna(row["delta_worst"]) and pd.notna(row["delta_best"]):
             text += (
-                "; were they all the worst, the difference over all {of} would be {delta_worst:+.3f}, all the best, "
-                "{delta_best:+.3f}"
+                "; were they all the worst, the difference over all {of} would be {delta_worst}, all the best, "
+                "{delta_best}"
             )
+            row |= {end: signed(row[end]) for end in ("delta_worst", "delta_best")}
         n, of = row.pop("n"), row.pop("n_cells")
         yield from share_check("one-sided-missing", "warning", text, n, of, **row)
 

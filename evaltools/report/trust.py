@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ from ..core.check import (
 from ..core.files import EXAMPLES, bytes_hash, dumps, natural
 from ..core.language import language, listed, say
 from .tables import HtmlTable, fold, table
+from .text import number
 
 if TYPE_CHECKING:
     from .result import Result
@@ -73,7 +75,10 @@ def study_checks(study: Result, *metrics: str) -> list[Check]:
     checks = [*lacking("missing-units", missing, study.n_units)]
     if study.candidates:
         differences = study.differences_of(*(metrics or study.headline))
-        checks += [*one_sided_missing(differences), *not_random(differences)]
+        checks += [
+            *one_sided_missing(differences, partial(number, signed=True)),
+            *not_random(differences),
+        ]
         for candidate, rows in study.frame.groupby("candidate", sort=False):
             checks += other_texts(
                 rows["n_other_texts"].iloc[0],

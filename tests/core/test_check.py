@@ -9,7 +9,9 @@ from evaltools.core.check import (
     checks_of_runs,
     constant_metrics,
     lacking,
+    one_sided_missing,
 )
+from evaltools.report.text import number
 
 
 def codes(outcomes: object) -> list[str]:
@@ -65,3 +67,10 @@ def test_checks_of_several_runs_are_one_a_code() -> None:
     lacking = [[Check("l", "warning", f"{n} of 60 lack it", n, 60)] for n in (7, 11)]
     (check,) = checks_of_runs(lacking)
     assert check.message == "11 of 60 lack it (in the worst of 2 runs)"
+
+
+def test_what_is_missing_may_change_a_small_difference() -> None:
+    row = {"metric": "m", "title": "M", "baseline": "a", "candidate": "b", "n_cells": 60}
+    row |= {"missing_baseline": 0, "missing_candidate": 7, "delta_worst": 4.7e-5, "delta_best": 2e4}
+    (check,) = one_sided_missing(pd.DataFrame([row]), lambda x: number(x, signed=True))
+    assert check.message.endswith("all 60 would be +0.000047, all the best, +20,000")

@@ -30,7 +30,7 @@ from ...report.evaluate import load
 from ...report.make_study import compare
 from ...report.page import environment
 from ...report.study_sentences import verdict_text
-from ...report.text import visible
+from ...report.text import number, visible
 from ...stats.effects import MIN_UNITS
 from ..options import margin_option, named_numbers
 
@@ -274,7 +274,9 @@ def _difference(row: Row, margin: float | None) -> Checked:
             False if fails else None,
             f"{verdict} {title}",
         )
-    change = f"{row['value_candidate']:.3f} against {row['value_baseline']:.3f}, difference {row['delta']:+.3f}"
+    a, b, delta = (row[of] for of in ("value_baseline", "value_candidate", "delta"))
+    change = f"{number(b)} against {number(a)}, difference {number(delta, signed=True)}"
+    change = change.replace("−", "-")
     if margin is None:
         return Checked(
             name,
@@ -288,8 +290,9 @@ def _difference(row: Row, margin: float | None) -> Checked:
         bound += moved
         end += " with the missing at their worst"
     is_met = bool(SIGNS[sign](bound, limit))  # never of an interval that is not there, nan
+    shown = number(bound, 4, signed=True).replace("−", "-")
     return Checked(
         name,
         is_met,
-        f"{change}: {end} {bound:+.4f} {sign} {limit:+g} {title}",
+        f"{change}: {end} {shown} {sign} {limit:+g} {title}",
     )
