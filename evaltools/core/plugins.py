@@ -13,8 +13,8 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
-from runpy import run_path
 from traceback import extract_tb
+from types import ModuleType
 from typing import Any
 
 import pandas as pd
@@ -94,8 +94,12 @@ def load_file(path: Path) -> Mapping[str, Any]:
 
 @cache
 def _run_file(path: Path, content: str) -> Mapping[str, Any]:
+    # among the modules, where pydantic looks for what is defined below a model
+    module = sys.modules[f"_evaltools_{content}"] = ModuleType(f"_evaltools_{content}")
+    module.__file__ = str(path.absolute())
     with own_code(path):
-        return run_path(str(path.absolute()))
+        exec(compile(path.read_bytes(), module.__file__, "exec"), vars(module))  # noqa: S102 - the user's own code
+    return vars(module)
 
 
 @contextmanager

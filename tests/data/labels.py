@@ -7,9 +7,12 @@ CLASSES = ("pos", "neg")
 
 class Record(BaseModel):
     id: str
-    gold: str
+    gold: "Label"  # of below
     pred: str
     domain: str = ""
+
+
+Label = str
 
 
 def columns(r: Record) -> dict:
