@@ -115,7 +115,9 @@ def test_several_seeds_at_temperature_0_are_warned_of(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ['api_key = "sk-verysecret"', 'key_env = "sk-verysecret"', 'key_env = "sk_verysecret"']
+    "line",
+    [f'{key} = "sk-verysecret"' for key in ("api_key", "key_env", "concurrency")]
+    + ['key_env = "sk_verysecret"'],
 )
 def test_a_key_in_the_config_is_never_shown(line: str, tmp_path: Path) -> None:
     config = write(tmp_path, "http://localhost:1/v1")
