@@ -385,8 +385,10 @@ def make_notebooks() -> None:
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         notebook = nbformat.read(path, as_version=4)
         resources = {"metadata": {"path": str(path.parent)}}
-        NotebookClient(notebook, timeout=600, resources=resources).execute()
+        settings = {"timeout": 600, "record_timing": False}
+        NotebookClient(notebook, resources=resources, **settings).execute()
         tidy(notebook)
+        del notebook.metadata.language_info["version"]
         write_text(path, nbformat.writes(notebook) + "\n")
 
 
