@@ -1,4 +1,4 @@
-"""What a paper takes from a study: its table in LaTeX and Markdown, the paragraph on it, and its figures.
+"""What a paper takes from a result: its table in LaTeX and Markdown, the paragraph on it, and its figures.
 
 Table and paragraphs are English whatever the language of the report; its figures speak that.
 """
@@ -21,7 +21,7 @@ from .trust import BOOTSTRAPS, count_methods
 if TYPE_CHECKING:
     from .result import Result
 
-# what `ci_method` says -> its name in a paper; a method that is not here is named as it is
+# `ci_method` -> its name in a paper; a method that is not here keeps its name
 METHODS = {
     "bca": "bias-corrected and accelerated (BCa) bootstrap",
     "percentile": "percentile bootstrap",
@@ -34,36 +34,36 @@ METHODS = {
 }
 
 
-def leading(shown: Result) -> list[str]:
-    """The metrics of a paper: the primary one, and those that the suite names for papers, else the headline."""
-    names = dict.fromkeys([shown.primary, *(shown.suite.paper or shown.headline)])
-    return [name for name in names if name and name not in shown.blocked]
+def leading(result: Result) -> list[str]:
+    """The metrics of a paper: the primary one, then those that the suite names for papers, or else the headline."""
+    names = dict.fromkeys([result.primary, *(result.suite.paper or result.headline)])
+    return [name for name in names if name and name not in result.blocked]
 
 
-def table(shown: Result) -> pd.DataFrame:
+def table(result: Result) -> pd.DataFrame:
     """The metrics of a paper as text.
 
     Of a comparison: Metric, Condition (of several candidates), both means over the pairs that the difference is made of,
     Difference, its interval and p, a row a metric and candidate; the better side is `Strong`. Else: Metric, Value,
     interval and n. Metrics: the measured ones of `leading`.
     """
-    names = leading(shown)
-    level = f"{shown.resampling.percent} interval"
-    if not shown.candidates:
+    names = leading(result)
+    level = f"{result.resampling.percent} interval"
+    if not result.candidates:
         columns = {"title": "Metric", "value": "Value", "interval": level, "n": "n"}
-        return text_table(shown.estimates_of(*names).dropna(subset="value"), columns)
-    rows = shown.differences_of(*names).dropna(subset="delta")
+        return text_table(result.estimates_of(*names).dropna(subset="value"), columns)
+    rows = result.differences_of(*names).dropna(subset="delta")
     columns = {
         "title": "Metric",
         "condition": "Condition",
-        "baseline": shown.baseline,
+        "baseline": result.baseline,
         "candidate": "Candidate",
         "difference": "Difference",
         "interval": level,
         "p": p_head(rows),
     }
-    if len(shown.candidates) == 1:
-        columns["candidate"] = shown.candidates[0]
+    if len(result.candidates) == 1:
+        columns["candidate"] = result.candidates[0]
         del columns["condition"]
     texts = []
     for row in rows.to_dict("records"):
@@ -78,104 +78,102 @@ def table(shown: Result) -> pd.DataFrame:
     return pd.DataFrame(texts, columns=list(columns), dtype=object).rename(columns=columns)
 
 
-def counts(shown: Result) -> pd.DataFrame:
+def counts(result: Result) -> pd.DataFrame:
     """The metrics of a paper that are not compared (D31)."""
-    return by_condition(shown.estimates_of(*(leading(shown) if shown.candidates else ())))
+    return by_condition(result.estimates_of(*(leading(result) if result.candidates else ())))
 
 
-def note(shown: Result) -> str:
-    """What stands below the table: its signs, and the signature."""
+def note(result: Result) -> str:
+    """The note below the table: what its signs mean, and the signature."""
     sentences = ["↑ higher is better, ↓ lower is better."]
-    if shown.candidates:
-        rows = shown.differences_of(*leading(shown))
+    if result.candidates:
+        rows = result.differences_of(*leading(result))
         if "better" in set(rows["verdict"]):
-            sentences.append(f"Bold: better than {shown.baseline}.")
-    return " ".join([*sentences, f"Signature: {shown.signature}"])
+            sentences.append(f"Bold: better than {result.baseline}.")
+    return " ".join([*sentences, f"Signature: {result.signature}"])
 
 
-def methods(study: Result) -> str:
+def methods(result: Result) -> str:
     """What was scored, the intervals by name, and how conditions were compared and tested."""
     conditions = []
-    for name, runs in study.conditions.items():
+    for name, runs in result.conditions.items():
         word = "seed" if len(runs) == 1 else "seeds"
         seeded = f"{name} ({word} {', '.join(sorted(runs, key=natural))})"
-        conditions.append(seeded if study.seeds else name)
-    used = count_methods(study)
+        conditions.append(seeded if result.seeds else name)
+    used = count_methods(result)
     names = ", ".join(METHODS.get(method, method) for method in used)
-    sentences = [f"We scored {', '.join(conditions)}; {study_sentences.size(study)}."]
-    if any(TRIAL in run.data for run in study.results):
+    sentences = [f"We scored {', '.join(conditions)}; {study_sentences.size(result)}."]
+    if any(TRIAL in run.data for run in result.results):
         sentences.append("Values are over trials averaged within a sample.")
     if names:
         sentences.append(f"Intervals: {names}.")
     if not used.keys().isdisjoint(BOOTSTRAPS):
-        sentences.append(f"Bootstraps draw {study.resampling.n_resamples:,} resamples.")
-    sentences.append(study_sentences.how(study))
-    if study.candidates:
-        units = "clusters" if study.n_clustered else "samples"
+        sentences.append(f"Bootstraps draw {result.resampling.n_resamples:,} resamples.")
+    sentences.append(study_sentences.how(result))
+    if result.candidates:
+        units = "clusters" if result.n_clustered else "samples"
         text = f"p values are of two-sided paired sign-flip permutation tests over {units}"
-        if study.frame["mid"].any():
+        if result.frame["mid"].any():
             text += " (mid-p for proportions)"
-        if study.seeds:
+        if result.seeds:
             text += "; with several seeds the larger of that and a t test over their variance components"
         sentences.append(f"{text}.")
     return " ".join(filter(None, sentences))
 
 
 @speaking("en")
-def paragraphs(study: Result) -> list[str]:
+def paragraphs(result: Result) -> list[str]:
     """Methods and results in words, ready to be adapted."""
-    doubts = [check.message.rstrip(".") for check in study.doubts()]
-    outcomes = [f"{text.rstrip('.')}." for text in study_sentences.outcomes(study)]
-    parts = [methods(study), " ".join(outcomes)]
+    doubts = [check.message.rstrip(".") for check in result.doubts()]
+    outcomes = [f"{text.rstrip('.')}." for text in study_sentences.outcomes(result)]
+    parts = [methods(result), " ".join(outcomes)]
     if doubts:
         parts.append(f"To bear in mind: {'; '.join(doubts)}.")
     return parts
 
 
 @speaking("en")
-def latex(shown: Result) -> str:
+def latex(result: Result) -> str:
     """The table with its note, and the paragraphs, to be read with `\\input`."""
-    caption, label = f"{shown.suite.title}: {shown.name}", f"tab:{shown.name}"
-    lines = latex_table(
-        table(shown),
+    caption, label = f"{result.suite.title}: {result.name}", f"tab:{result.name}"
+    tables = latex_table(
+        table(result),
         caption=caption,
         label=label,
-        note=note(shown),
+        note=note(result),
     )
-    counted = counts(shown)
+    counted = counts(result)
     if len(counted):
-        lines += latex_table(
+        tables += latex_table(
             counted,
             caption=f"{caption}, counts",
             label=f"{label}-counts",
         )
-    words = "\n\n".join(map(plain.latex, paragraphs(shown)))
-    needs = (
-        "\\usepackage{booktabs}, and XeLaTeX or LuaLaTeX with a CJK font for names in Hangul or Han"
-    )
-    return f"% needs {needs}\n{lines}\n{words}\n"
+    words = "\n\n".join(map(plain.latex, paragraphs(result)))
+    needs = "% needs \\usepackage{booktabs}, and XeLaTeX or LuaLaTeX with a CJK font for names in Hangul or Han"
+    return f"{needs}\n{tables}\n{words}\n"
 
 
 @speaking("en")
-def markdown(study: Result) -> str:
-    """The same in Markdown."""
-    words = "\n\n".join(map(plain.markdown, paragraphs(study)))
-    caption = plain.markdown(f"{study.suite.title}: {study.name}")
-    lines = f"{caption}\n\n{markdown_table(table(study))}\n{plain.markdown(note(study))}\n"
-    counted = counts(study)
+def markdown(result: Result) -> str:
+    """The paragraphs, and the table with its note, in Markdown."""
+    words = "\n\n".join(map(plain.markdown, paragraphs(result)))
+    caption = plain.markdown(f"{result.suite.title}: {result.name}")
+    tables = f"{caption}\n\n{markdown_table(table(result))}\n{plain.markdown(note(result))}\n"
+    counted = counts(result)
     if len(counted):
-        lines += f"\n{markdown_table(counted)}"
-    return f"{words}\n\n{lines}"
+        tables += f"\n{markdown_table(counted)}"
+    return f"{words}\n\n{tables}"
 
 
-def files(study: Result) -> dict[str, bytes]:
-    """Path below the report's folder -> content."""
+def files(result: Result) -> dict[str, bytes]:
+    """The files of the paper: path below the report's folder -> content."""
     from .figures import export
 
-    contents = {"paper.tex": latex(study).encode(), "paper.md": markdown(study).encode()}
-    charts = {"forest": study.plot.forest()}
-    if study.candidates:
-        charts["paired"] = study.plot.paired()
+    contents = {"paper.tex": latex(result).encode(), "paper.md": markdown(result).encode()}
+    charts = {"forest": result.plot.forest()}
+    if result.candidates:
+        charts["paired"] = result.plot.paired()
     for name, chart in charts.items():
         if chart.axes:
             contents[f"figures/{name}.svg"] = export(chart, "svg")

@@ -30,11 +30,23 @@ from .trust import study_checks
 
 Conditions = dict[str, dict[str, Run]]  # by seed; the seed of a system of one run is ""
 
-# columns of the units that tell of which run a unit is, of ranks.csv, of `scores`, and those that a blocked metric lacks
-OF_RUN = ["condition", "seed", "run"]
-RANKS = ["condition", "value", "ci_low", "ci_high", "rank_low", "rank_high"]
-SCORES = ["condition", "name", "title", "value", "std", "ci_low", "ci_high", "n_units", "n_seeds"]
-TESTED = ["p_value", "p_adjusted", "mde", "equivalence_low", "equivalence_high"]
+# columns of `units` that name the run of a unit
+RUN_COLUMNS = ["condition", "seed", "run"]
+# columns of `rank` and of `scores`
+RANK_COLUMNS = ["condition", "value", "ci_low", "ci_high", "rank_low", "rank_high"]
+SCORE_COLUMNS = [
+    "condition",
+    "name",
+    "title",
+    "value",
+    "std",
+    "ci_low",
+    "ci_high",
+    "n_units",
+    "n_seeds",
+]
+# columns of `frame` that are null where a check blocks the metric
+TEST_COLUMNS = ["p_value", "p_adjusted", "mde", "equivalence_low", "equivalence_high"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,9 +82,10 @@ class Study(Result):
 
     @cached_property
     def metrics(self) -> MetricTable:
-        """The metric table; a proportion is what is one in every run."""
-        same = zip(*(run.metrics for run in self.results))
-        return [min(of, key=lambda m: getattr(m, "proportion", False)) for of in same]
+        """The metric table; a metric is a proportion only if it is one in every run."""
+        by_metric = zip(*(run.metrics for run in self.results))
+        # the smallest: the first run's metric that is no proportion, if there is one
+        return [min(same, key=lambda m: getattr(m, "proportion", False)) for same in by_metric]
 
     def candidate(self, name: str | None = None) -> str:
         """The candidate of that name, by default the one that the finding names first; UsageError where there is none."""
@@ -98,8 +111,8 @@ class Study(Result):
         ]
         return pd.concat(frames, ignore_index=True)
 
-    def _of_runs(self, rows: Any) -> Iterator[tuple[str, str, Run, Any]]:
-        """Condition, seed and run, each with its own of some rows of `units`, by the index of its data."""
+    def _split_by_run(self, rows: Any) -> Iterator[tuple[str, str, Run, Any]]:
+        """Every run with its condition, its seed and its part of some rows of `units`, indexed as the run's data."""
         start = 0
         for condition, seed, run in self.each:
             places = range(start, start := start + len(run.data))
@@ -119,23 +132,23 @@ class Study(Result):
         """
         if part is self.units:
             return self
-        rows = self.rows_of_part(part, OF_RUN).drop(columns=OF_RUN)
+        rows = self.rows_of_part(part, RUN_COLUMNS).drop(columns=RUN_COLUMNS)
         query = part if isinstance(part, str) else ""
         conditions: Conditions = {name: {} for name in self.conditions}
-        for condition, seed, run, own in self._of_runs(rows):
+        for condition, seed, run, own in self._split_by_run(rows):
             # columns without a value are those of other runs
             conditions[condition][seed] = run.where(own.dropna(axis="columns", how="all"), query)
         return replace(self, conditions=conditions)
 
     @cached_property
     def checks(self) -> list[Check]:
-        """What the checks of its runs found, and what some runs lack, the worst first; in English."""
+        """The checks of all runs, and of what some runs lack, the worst first; in English."""
         with speaking("en"):
             return study_checks(self)
 
     @cached_property
     def estimates(self) -> pd.DataFrame:
-        """The estimates of every condition over its seeds, in the form of `core.estimates`; sums are those of runs."""
+        """The estimates of every condition over its seeds, as `core.estimates` has them; only single runs have sums."""
         estimates = aggregate(self.labelled(*self.conditions), self.resampling)
         return marked_blocked(estimates.assign(numerator=None, denominator=None), self.all_checks)
 
@@ -155,20 +168,20 @@ class Study(Result):
             margin=self.margin,
         )
         table = marked_blocked(compared, self.all_checks)
-        void = table["blocked"].notna()
-        unfair = table["not_random"].astype(bool) & ~void
-        table.loc[void, TESTED] = None
-        table.loc[void, ["verdict", "short"]] = ["not measured", ""]
-        table.loc[unfair, "blocked"] = "missing-not-random"
+        is_blocked = table["blocked"].notna()
+        is_unfair = table["not_random"].astype(bool) & ~is_blocked
+        table.loc[is_blocked, TEST_COLUMNS] = None
+        table.loc[is_blocked, ["verdict", "short"]] = ["not measured", ""]
+        table.loc[is_unfair, "blocked"] = "missing-not-random"
         return table
 
     @property
     def scores(self) -> pd.DataFrame:
         """The headline of every condition; values are means over seeds, or those of a system's one run."""
-        return self.estimates_of(*self.headline).rename(columns={"metric": "name"})[SCORES]
+        return self.estimates_of(*self.headline).rename(columns={"metric": "name"})[SCORE_COLUMNS]
 
     def rank(self, metric: str | None = None) -> pd.DataFrame:
-        """The conditions from the best on, with rank intervals that hold together (`stats.compare.ranks`).
+        """The conditions, best first, with simultaneous rank intervals (`stats.compare.ranks`).
 
         `metric`: by default the primary one. Columns: condition, value, ci_low, ci_high, rank_low, rank_high.
         UsageError for one condition, an unknown metric, and one that has no direction or that a check blocks.
@@ -184,7 +197,7 @@ class Study(Result):
         found = ranks(self.labelled(*self.conditions), ranked.name, self.resampling)
         rows = self.estimates_of(ranked.name).merge(found, on="condition")
         rows = rows.sort_values("value", ascending=ranked.better == "lower", kind="stable")
-        return rows[RANKS].reset_index(drop=True)
+        return rows[RANK_COLUMNS].reset_index(drop=True)
 
     def plan(
         self,
@@ -192,7 +205,7 @@ class Study(Result):
         difference: float,
         **settings: Any,
     ) -> pd.DataFrame:
-        """How many samples under each number of seeds show a difference in a metric, these runs being the pilot.
+        """The number of samples that shows a difference in a metric, for each number of seeds; these runs are the pilot.
 
         difference: how much better the candidate truly is, in the metric's own unit.
         settings: power (0 to 1, default 0.8), seeds (numbers of seeds to plan for, default (1, 3, 5)).
@@ -215,13 +228,13 @@ class Study(Result):
 
     def directed(self, name: str) -> AnyMetric:
         """The metric of that name; UsageError where it can be neither better nor worse, or means nothing here."""
-        directed = self.metric(name)
+        metric = self.metric(name)
         if not self.directions[name]:
             raise UsageError(f"{name} has no direction, so that no condition can be better in it")
         if name in self.blocked:
             why = next(check.message for check in self.all_checks if name in check.blocks)
             raise UsageError(f"{name} means nothing here: {why}")
-        return directed
+        return metric
 
     def by(
         self,
@@ -229,7 +242,7 @@ class Study(Result):
         *metrics: str,
         candidate: str | None = None,
     ) -> pd.DataFrame:
-        """The difference to the baseline within each part of the units that both sides have.
+        """The difference from the baseline within each part of the units that both sides have.
 
         `column`: as in `Run.by`; a sample is compared in a part that it is in on both sides. `metrics`: by default
         the primary one. Columns: part, n, then those of `frame`, p adjusted over the parts (Holm). UsageError as `rank`.
@@ -240,7 +253,7 @@ class Study(Result):
         ['easy', 'hard', 'medium']
         """
         sides: dict[str, Any] = {self.baseline: {}, self.candidate(candidate): {}}
-        for condition, seed, run, parts in self._of_runs(by_parts(self.units, column)):
+        for condition, seed, run, parts in self._split_by_run(by_parts(self.units, column)):
             if condition in sides:
                 sides[condition][seed] = run.data.assign(**{PART: parts})
         names = [self.directed(metric).name for metric in metrics or [self.primary]]

@@ -1,4 +1,4 @@
-"""From a trace to the units frame: one row a turn, read a dialogue at a time."""
+"""Scores a trace: the units frame, one row a turn, and the measures of a single dialogue."""
 
 from __future__ import annotations
 
@@ -37,9 +37,15 @@ MEMORY_IGNORED = "ignored_memory_required_keys"
 # values of `dialog_status` that say that the dialogue failed
 FAILED = ("error", "failed", "timeout")
 
+# column -> its dtype; "json" is a list or an object, which the units hold as text
+TURN_EVAL: dict[str, str] = TABLES["turn_eval"]
+COLUMNS = {**TURN_EVAL, **TABLES["evidence"], **dict.fromkeys(TABLES["sums"], "float64")}
+
+JSON = [name for name, kind in COLUMNS.items() if kind == "json"]
+
 
 class MemfinOptions(SuiteOptions):
-    """What decides the numbers."""
+    """The options of the memfin suite that change its numbers."""
 
     ignore_memory_keys: bool = Field(
         False, description="Score a system without memory: M1 is not measured."
@@ -78,8 +84,8 @@ def locate(
         if isinstance(content, dict) and content.get("m1_handling") == MEMORY_IGNORED:
             files["run_manifest"] = manifest
             options = MemfinOptions(ignore_memory_keys=True)
-    has_others = {*folder.glob(PATTERN)} - {folder / trace.name}
-    return Source(name or (trace.stem if has_others else folder.name), files, options)
+    others = {*folder.glob(PATTERN)} - {folder / trace.name}
+    return Source(name or (trace.stem if others else folder.name), files, options)
 
 
 def score(
@@ -108,8 +114,8 @@ def score(
         if not dialog.valid_dialog:
             states["failed" if dialog.dialog_status in FAILED else "skipped"] += 1
             continue
-        of_dialog = dialog_units(dialog, options.ignore_memory_keys)
-        for code, message, field in _gaps(dialog, of_dialog):
+        turns = dialog_units(dialog, options.ignore_memory_keys)
+        for code, message, field in _gaps(dialog, turns):
             file.warn(
                 code,
                 message,
@@ -117,8 +123,8 @@ def score(
                 field=field,
                 id=dialog.dialog_id,
             )
-        for row in of_dialog:
-            # many small lists keep the garbage collector busy for a sixth of the time
+        for row in turns:
+            # as text: many small lists would keep the garbage collector busy for a sixth of the time
             rows.append(row | {name: dumps(row[name]) for name in JSON if name in row})
     problems.raise_if_failed()
     if states and not rows:
@@ -138,7 +144,7 @@ def _gaps(
     dialog: Dialog,
     rows: Sequence[Fields],
 ) -> Iterator[tuple[str, str, str]]:
-    """(code, message, field) of each thing that a dialogue lacks but can be scored without; `rows`: one a turn."""
+    """Warnings (code, message, field) of what a dialogue lacks but can be scored without; `rows`: its units."""
     for scored in rows[0].get("profile", ()):
         if scored["truth"] is None:
             name, _ = VALUES[scored["metric"]]
@@ -156,13 +162,6 @@ def _gaps(
             if not key["resolvable"]:
                 message = f"the memory key {key['key']!r} points at nothing; it takes no part"
                 yield "unresolvable-key", message, field
-
-
-# column -> its dtype; "json" is a list or an object, which the units hold as text
-TURN_EVAL: dict[str, str] = TABLES["turn_eval"]
-COLUMNS = {**TURN_EVAL, **TABLES["evidence"], **dict.fromkeys(TABLES["sums"], "float64")}
-
-JSON = [name for name, kind in COLUMNS.items() if kind == "json"]
 
 
 def score_dialog(
@@ -236,7 +235,7 @@ def dialog_units(
     (M2) stand in its first row. A dialogue without turns has one row, whose `turn_pair_id` is null,
     so that its profile counts.
     """
-    of_dialog = {
+    dialog_columns = {
         "trace_version": dialog.trace_version,
         "run_id": dialog.run_id,
         "dialog_id": dialog.dialog_id,
@@ -246,7 +245,7 @@ def dialog_units(
     rows: list[Fields] = []
     for turn in dialog.turns:
         row: Fields = {
-            **of_dialog,
+            **dialog_columns,
             "turn_pair_id": turn.turn_pair_id,
             "turn_status": turn.turn_status,
             "user_text": turn.user_text,
@@ -270,6 +269,6 @@ def dialog_units(
         row["judge_score_1_5"] = row.get("m5_score")
         rows.append(row)
     if not rows:
-        rows = [of_dialog]
+        rows = [dialog_columns]
     rows[0].update(profile_columns(dialog))
     return rows

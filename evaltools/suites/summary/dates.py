@@ -1,4 +1,4 @@
-"""Dates and times of day in Korean, ISO and English notation, each read to one value: 2026-01-01, --01-01, 14:30.
+"""Reads dates and times of day in Korean, ISO and English notation to one value each: 2026-01-01, --01-01, 14:30.
 
 Source: specification D16. The value of a date follows ISO 8601; a part that is not named is left out, as in --01-01.
 """
@@ -13,16 +13,16 @@ from datetime import date
 
 from .text import NATIVE, ONES, Match, any_of, hangul_value
 
+# year in figures, month and day; "" and 0 where they are not named
 Day = tuple[str, int, int]
-"""Year in figures, month and day; "" and 0 where they are not named."""
 
+# a date with its place in a text: start, end
 StatedDay = tuple[Day, int, int]
-"""A date with its place in a text: start, end."""
 
 YEAR = "(?:19|20)[0-9]{2}"
 TWO = "[0-9]{2}"
+# of a day or a month
 DAY = "[0-9]{1,2}"
-"""Of a day or a month."""
 
 MONTH = (
     "(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|"
@@ -38,20 +38,21 @@ H_YEAR = f"(?:(?:이천|천구백){H_TENS}|이천|이공[공영{H_ONES}]{{2}})"
 H_MONTH = f"(?:십[일이]?|[{H_ONES}유시])"
 H_DAY = f"(?:[이삼]?십[{H_ONES}]?|[{H_ONES}])"
 
-OLDEST = "50"
-"""The first year of two digits that is of the last century."""
+# a year of two digits is of the last century from this one on
+PIVOT_YEAR = "50"
 
+# after a figure that could be of something else: no further digit, and no unit
 NO_UNIT = (
     "(?![0-9,]*[0-9])"
     r"(?!\s?(?:%|퍼센트|프로|percent|원|만|억|천|days?\b|months?\b|years?\b|weeks?\b))"
 )
-"""After a figure that could be of something else: no further digit, and no unit."""
 
+# after 년: the year of a date, not a number of years (2020년, but 20년간, 20년 만기)
 NO_SPAN = r"(?!\s?[간납]|\s?동안|\s?이내|\s?만기)"
-"""After 년: the year of a date, not a number of years (2020년, but 20년간, 20년 만기)."""
 
 IN_ENGLISH_YEAR = rf"(?:,?\s?(?P<y>{YEAR})(?![0-9]))?"
 
+# groups: y(ear), m(onth) or its name, d(ay)
 FORMS = (
     # in words, or partly so: 이천이십육년 삼월 삼일, 3월 십오일
     rf"(?<![가-힣0-9.,])(?:(?P<y>{YEAR}|{TWO}|{H_YEAR}|{H_TENS})\s?년\s?)?"
@@ -89,7 +90,6 @@ FORMS = (
     rf"\b(?P<name>{MONTH})\s?(?P<d>{DAY}){ORDINAL}\b{NO_UNIT}{IN_ENGLISH_YEAR}",
     rf"(?<![0-9.,])(?P<d>{DAY}){ORDINAL}\s?(?:of\s)?(?P<name>{MONTH}){IN_ENGLISH_YEAR}",
 )
-"""Groups: y(ear), m(onth) or its name, d(ay)."""
 
 
 def numbered(forms: Iterable[str]) -> str:
@@ -113,11 +113,11 @@ def parts_of(match: Match) -> dict[str, str]:
     return parts
 
 
+# `read_date` reads a match of it
 DATE = numbered(FORMS)
-"""`read_date` reads a match of it."""
 
+# stands for a year that is not named, as it has every day that a month may have
 LEAP_YEAR = 2024
-"""Stands for a year that is not named: every day of a month is in it."""
 
 _DAY_ALONE = re.compile(
     rf"(?<![가-힣0-9])(?<!월 )(?:(?P<h>{H_DAY})|(?P<d>{DAY}))\s?일(?=까지|부터|에|자|날|경|쯤)"
@@ -139,11 +139,11 @@ _DAY_ENDS = (
     "|(?=까지)"
     rf"|(?![가-힣:/]|\.[0-9]|\s[가-힣]|{ORDINAL}\s?(?:of\s)?{MONTH}){NO_UNIT})"
 )
+# what follows a date: the day up to which it goes on (3월 3일~17일)
 _LAST_DAY = re.compile(
     rf"\.?\s?{_JOINT}\s?(?:(?P<m>{DAY})\s?[./]\s?)?"
     rf"(?:(?P<h>{H_DAY})(?=\s?일)|(?P<d>{DAY})){_DAY_ENDS}"
 )
-"""What follows a date: the day up to which it goes on (3월 3일~17일)."""
 
 
 def read_date(match: Match) -> Day | None:
@@ -151,18 +151,20 @@ def read_date(match: Match) -> Day | None:
     parts = parts_of(match)
     year = _in_figures(parts.get("y", "").lstrip("'"))
     if len(year) == 2:
-        year = ("19" if year >= OLDEST else "20") + year
-    is_last = parts.get("d") == "말"
-    month, day = (int(_in_figures(parts.get(name, "1").replace("말", "1"))) for name in "md")
+        year = ("19" if year >= PIVOT_YEAR else "20") + year
+    month = int(_in_figures(parts.get("m", "1")))
     if "name" in parts:
         month = MONTHS.index(parts["name"][:3]) + 1
     try:
-        day = monthrange(int(year or LEAP_YEAR), month)[1] if is_last else day
+        if parts.get("d") == "말":
+            day = monthrange(int(year or LEAP_YEAR), month)[1]
+        else:
+            day = int(_in_figures(parts.get("d", "1")))
         date(int(year or LEAP_YEAR), month, day)
     except ValueError:
         return None
     may_be_share = "slash" in parts and month < day and (month == 1 or day <= 5)  # 1/10, 2/3
-    if may_be_share and "when" not in parts and match.string[match.end() :][:1] != "~":
+    if may_be_share and "when" not in parts and not match.string.startswith("~", match.end()):
         return None
     return year, month if {"m", "name"} & parts.keys() else 0, day if "d" in parts else 0
 
@@ -189,10 +191,11 @@ def days_from(match: Match) -> Iterator[StatedDay]:
         found = None
         if later:
             end = later.end()
-            then = int(later["m"] or month), int(_in_figures(later["d"] or later["h"]))
-            last = monthrange(int(year or LEAP_YEAR), min(then[0], 12))[1]
-            if (month, day) < then and then[0] <= 12 and then[1] <= last:
-                found = (year, *then)
+            last_month = int(later["m"] or month)
+            last_day = int(_in_figures(later["d"] or later["h"]))
+            n_days = monthrange(int(year or LEAP_YEAR), min(last_month, 12))[1]
+            if (month, day) < (last_month, last_day) and last_month <= 12 and last_day <= n_days:
+                found = year, last_month, last_day
 
 
 def date_values(
@@ -226,7 +229,7 @@ def _implied(
     month: int,
     day: int,
 ) -> list[str]:
-    """The value of a date and of all that are less exact, each once."""
+    """The value of a date, then those of the less exact dates that it implies, each once."""
     of_month = f"-{month:02d}" if month else ""
     of_day = f"-{day:02d}" if day else ""
     values = [(year or "-") + of_month + of_day]
@@ -254,7 +257,8 @@ def _days_alone(
             if number < day:
                 month += 1
             if month > 12:
-                year, month = year and str(int(year) + 1), 1
+                month = 1
+                year = str(int(year) + 1) if year else ""
             yield (year, month, number), *match.span()
 
 
@@ -266,6 +270,7 @@ _AFTER = r"(?:(?P<am>a\.?m)|(?P<pm>p\.?m))"
 
 _HOUR_ENDS = "(?![가-힣])|(?=에|부터|까지|경|쯤|이후|이전|로|은|는|이|의|도|만|입|정각|반)"  # 세 시, not 세 시간
 
+# groups: h(our), i (minute) or half, and the half of the day
 CLOCK_FORMS = (
     # 14:30, 2:30 pm
     rf"(?<![0-9.:])(?P<h>{HOUR}):(?P<i>[0-5][0-9])(?::[0-5][0-9])?(?![0-9:])"
@@ -279,10 +284,9 @@ CLOCK_FORMS = (
     rf"{_BEFORE}\s?(?<![0-9.,:])(?P<h>{HOUR})"
     rf"(?=\s?(?:[~-]|to)\s?{HOUR}(?:\s?시(?!간)|\s?[ap]\.?m(?![a-z])))",
 )
-"""Groups: h(our), i (minute) or half, and the half of the day."""
 
+# `clock_values` reads a match of it
 CLOCK = numbered(CLOCK_FORMS)
-"""`clock_values` reads a match of it."""
 
 
 def clock_values(match: Match) -> list[str]:

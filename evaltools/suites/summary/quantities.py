@@ -27,10 +27,8 @@ from .text import (
     read_number,
 )
 
-AROUND: dict[str, str] = {}
-for _name, _words in NOTATION["unit"].items():
-    AROUND[_name] = "|".join(_words.split())
-"""Words that stand around a number, as alternatives."""
+# words that stand around a number, as alternatives
+AROUND = {name: "|".join(words.split()) for name, words in NOTATION["unit"].items()}
 
 _ENGLISH_SCALE = re.compile(r"(?:[km]|\s?(?:thousand|[mb]n|[mbtr]+illion))(?![a-z0-9])")
 _AMOUNT_ENDS = re.compile(
@@ -39,20 +37,20 @@ _AMOUNT_ENDS = re.compile(
 _JOINT = re.compile(rf"\s?(?:{AROUND['joints']})\s?(?:최대|최고)?\s?")
 _HALF = re.compile(r"\s?반(?![가-힣])|\s?반(?=(?:이|을|은|만|요|까지|부터|정도|동안)(?![가-힣]))")
 _DIGIT_RUN = re.compile(r"[0-9][0-9,.]*")
+# what may follow a unit though it begins as a longer word does: 6회신데, but not 회신
 _POLITE_END = "(?!신데|신가요)"
-"""What may follow a unit though it begins as a longer word does: 6회신데, but not 회신."""
 
+# unit -> the syllables that are numerals alone before it: 삼 년, but not 일원
 _ALONE = NOTATION["alone"]
-"""Unit -> the syllables that are numerals alone before it: 삼 년, but not 일원."""
 
+# units of figures without one (3천만, 7:3), where the rules have none of the kind
 _STANDARD = {
     "amount": Unit(kind="amount", base="KRW", words=("원",)),
     "percent": Unit(kind="percent", base="%", words=("%",)),
 }
-"""Units of figures without one (3천만, 7:3), where the rules have none of the kind."""
 
-PROPER = "(?:1/[2-9]|2/[3-9]|3/[4-9]|4/[5-9]|5/[6-9]|6/[7-9]|7/[89]|8/9)"
-"""A share of one digit; 6/3 is a day."""
+# a share with figures of one digit; 6/3 is a day
+PROPER_FRACTION = "(?:1/[2-9]|2/[3-9]|3/[4-9]|4/[5-9]|5/[6-9]|6/[7-9]|7/[89]|8/9)"
 
 
 class NamedUnit(NamedTuple):
@@ -65,7 +63,7 @@ class NamedUnit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number in the base of its unit; start, end: in the normalised text. support_only: as of an entity."""
+    """A number in the base of its unit; start, end: its place in the normalised text. support_only: as of an entity."""
 
     unit: Unit
     value: Value
@@ -77,9 +75,9 @@ class Quantity:
 class UnitWords:
     """The unit words of a rule set, as patterns around a number.
 
-    of_prefix: unit of each sign before a figure. of_kind: the first unit of each kind. ends: where no
-    word goes on behind a unit, but for a particle. beginning: how each sort of quantity, a time and a date begin, by the
-    name of the method of QuantityReader that reads it.
+    of_word, of_prefix: the unit of each word, and of each sign before a figure. of_kind: the first unit of each kind.
+    ends: what may follow a unit, a particle or no further letter. beginning: how each sort of quantity, a time and a
+    date begin; a group has the name of the method of QuantityReader that reads it.
     """
 
     def __init__(self, rules: Rules):
@@ -93,7 +91,7 @@ class UnitWords:
         self.of_kind = _STANDARD | {unit.kind: unit for unit in reversed(rules.units)}
         words = sorted(patterns, key=len, reverse=True)
         joint = r"여?(?:\s{0,2}|\s?\)\s?)|[\s-]?(?:\([0-9]{1,4}\)\s?)?"
-        all_words = "|".join(map(patterns.__getitem__, words))
+        all_words = "|".join(patterns[word] for word in words)
         self._behind = re.compile(f"(?:{joint})(?P<unit>{all_words})")
         after = rf"(?:{any_of(rules.particles or ('의',))}|{AROUND['after']})"
         self.ends = re.compile(rf"(?![가-힣])|{after}")
@@ -102,7 +100,7 @@ class UnitWords:
         forms = (
             # 3분의 1, 3분의 1/2
             r"(?P<fraction>(?<![0-9])(?P<parts>[0-9]{1,3})\s?분의\s?(?P<share>[0-9]{1,3})"
-            rf"|(?:(?<=의\s)|(?<![0-9./])(?={PROPER}\s?(?:만|을|를|로|지급)(?![0-9])))"
+            rf"|(?:(?<=의\s)|(?<![0-9./])(?={PROPER_FRACTION}\s?(?:만|을|를|로|지급)(?![0-9])))"
             r"(?P<share2>[0-9])/(?P<parts2>[1-9][0-9]?)(?![0-9/]))",
             f"(?P<clock>{CLOCK})",
             f"(?P<date>{DATE})",
@@ -161,7 +159,7 @@ class QuantityReader:
         self.text = text
         self.words = words
         self.quantities: list[Quantity] = []
-        self._bare: list[Number] = []  # a later figure may lend them its unit
+        self._without_unit: list[Number] = []  # a later figure may lend them its unit
 
     def figure(self, match: Match) -> int:
         """100원, and $ 100: a sign that stands before its figure."""
@@ -188,7 +186,7 @@ class QuantityReader:
         if unit is None and number.big > 1 and _AMOUNT_ENDS.match(self.text, end):
             unit = self.words.of_kind["amount"]
         if unit is None:
-            self._bare.append(number)
+            self._without_unit.append(number)
             return end
         self._lend(unit, number, begin)
         self._add(unit, number.value, begin, end)
@@ -276,7 +274,8 @@ class QuantityReader:
             if half:
                 in_base += factor / 2
                 end = half.end()
-            for first in self.quantities[-1:]:
+            if self.quantities:
+                first = self.quantities[-1]
                 is_behind = first.end <= start and not self.text[first.end : start].strip()
                 is_alike = (first.unit.kind, first.unit.base) == (unit.kind, unit.base)
                 if is_behind and is_alike and first.unit.factor > unit.factor:
@@ -299,24 +298,24 @@ class QuantityReader:
         number: Number,
         start: int,
     ) -> None:
-        """Add the bare figures right before a quantity, with its unit: 20~50만원; 3, 6, 12개월; 5-10%."""
+        """Add the figures right before a quantity that have no unit, with its unit: 20~50만원; 3, 6, 12개월; 5-10%."""
         end = start
-        for plain in reversed(self._bare):
-            joint = _JOINT.fullmatch(self.text, plain.end, end)
-            if not joint or ("," in joint[0] and plain.value > 10 * number.value):
+        for figure in reversed(self._without_unit):
+            joint = _JOINT.fullmatch(self.text, figure.end, end)
+            if not joint or ("," in joint[0] and figure.value > 10 * number.value):
                 break
-            self._add(unit, _in_scale_of(number, plain), plain.start, plain.end)
-            end = plain.start
-        self._bare.clear()
+            self._add(unit, _in_scale_of(number, figure), figure.start, figure.end)
+            end = figure.start
+        self._without_unit.clear()
 
 
-def _in_scale_of(number: Number, plain: Number) -> Value:
-    """A bare figure in the scale of the number that follows: the 2 of 2~3천만원 is 20 million."""
-    if plain.small > 1 and number.value > 1000 * plain.value:
-        return plain.value * TEN_THOUSAND  # 5천에서 1,900만원, 3백~5백만원
-    if plain.big == 1 and plain.small == 1 and plain.value < number.lead:
-        return plain.value * number.small * number.big
-    return plain.value
+def _in_scale_of(number: Number, figure: Number) -> Value:
+    """The value of a figure without a unit, in the scale of the number after it: the 2 of 2~3천만원 is 20 million."""
+    if figure.small > 1 and number.value > 1000 * figure.value:
+        return figure.value * TEN_THOUSAND  # 5천에서 1,900만원, 3백~5백만원
+    if figure.big == 1 and figure.small == 1 and figure.value < number.lead:
+        return figure.value * number.small * number.big
+    return figure.value
 
 
 def _is_numeral(run: str, named: NamedUnit) -> bool:

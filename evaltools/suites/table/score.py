@@ -1,4 +1,4 @@
-"""What a long file holds: its runs, its metrics, and the units of each run."""
+"""Reads a table in the long form: its runs, its metrics, and the units of each run."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
     from .suite import TableOptions
 
 
-# more metrics or runs than this: a column was taken for another
-MOST = 1_000
+# with more metrics or runs than this, a column was taken for another
+MAX_NAMES = 1_000
 
-# columns that say the same in all rows of a metric, or nothing; a direction is 1 or 0
-ONE_A_METRIC = ["higher_is_better", "low", "high"]
+# columns that have one value in all rows of a metric, or none; a direction is 1 or 0
+METRIC_COLUMNS = ["higher_is_better", "low", "high"]
 DIRECTIONS: dict[float, Better] = {1.0: "higher", 0.0: "lower"}
 
-# columns that the units have besides those of the file
-TAKEN = ("item", "line")
+# columns of the units that are no column of the file
+UNIT_COLUMNS = ("item", "line")
 
 
 @dataclass(frozen=True)
 class Survey:
-    """What a file holds.
+    """The runs, the metrics and the usable rows of a file.
 
-    `runs`: the names of its runs. `rows`: those that can be used, as `read` has them, and `run`, the name
-    of the run of each. `metrics`: its metrics. `problems`: what is wrong with its rows.
+    `runs`: their names. `rows`: as `read` has them, with the column `run`, the name of the run. `problems`: what is
+    wrong with the other rows.
     """
 
     runs: list[str]
@@ -51,7 +51,7 @@ class Survey:
 
 
 def survey(path: Path, problems: Problems) -> Survey:
-    """What a file holds. It is read once for as long as it stays as it is.
+    """The content of a file, which is read again only after it changed.
 
     InputError for a file that is not in the long form.
     """
@@ -65,12 +65,15 @@ def survey(path: Path, problems: Problems) -> Survey:
 
 @lru_cache(maxsize=2)  # the two sides of a comparison
 def _survey(path: Path, state: tuple[int, int, int]) -> Survey:
+    """The content of a file; `state` makes the cache forget a file that changed."""
     file = File(path, Problems("skip"))
     rows, has_directions = read(file)
     keys = rows[["condition", "seed"]]
     of_runs = keys.drop_duplicates()
-    if max(len(of_runs), rows["metric"].nunique()) > MOST:
-        message = f"more than {MOST:,} metrics or runs; expected one metric on one sample, a row"
+    if max(len(of_runs), rows["metric"].nunique()) > MAX_NAMES:
+        message = (
+            f"more than {MAX_NAMES:,} metrics or runs; expected one metric on one sample, a row"
+        )
         raise file.fatal("wrong-columns", message)
     # rows without a seed where others of the condition have one would be a run of their own
     seeds = rows["seed"].notna().groupby(rows["condition"], dropna=False)
@@ -131,7 +134,7 @@ def _metrics(
     default: Better,
     file: File,
 ) -> tuple[Metric, ...]:
-    """The metrics of a file: num_KEY and den_KEY of the units.
+    """The metrics of a file, each the ratio of the sums of num_KEY and den_KEY in the units.
 
     A metric whose values are all 0 or 1 is a proportion; others have the limits that the file says, and none if it
     says none. `default`: the direction of a metric of which the file says none. Two limits or directions of a metric
@@ -139,13 +142,13 @@ def _metrics(
     """
     metrics: dict[str, Metric] = {}
     for name, of_metric in rows.groupby("metric", sort=False):
-        for field in ONE_A_METRIC:
+        for field in METRIC_COLUMNS:
             values = sorted(of_metric[field].dropna().unique())
             if len(values) > 1:
                 both = f"both {values[0]:g} and {values[-1]:g}"
                 message = f"{both} for {str(name)[:80]!r}; expected one a metric"
                 file.error("bad-field", message, field=field)
-        direction, low, high = of_metric[ONE_A_METRIC].min()
+        direction, low, high = of_metric[METRIC_COLUMNS].min()
         measured = of_metric[of_metric["den"] > 0]
         is_binary = bool((measured["num"].isin([0, 1]) & (measured["den"] == 1)).all())
         bounds = None if pd.isna(low) else (float(low), float(high))
@@ -233,7 +236,7 @@ def _unit_columns(
     unit: pd.Series,
     file: File,
 ) -> pd.DataFrame:
-    """The columns of the units that are no sums: the first value of a unit that is not null."""
+    """The columns of the units that are no sums, with the first value of each unit that is not null."""
     first = rows.groupby(unit).first()
     units = pd.DataFrame({"id": first["id"], "line": rows.index[~unit.duplicated()]})
     if first["trial"].notna().any():
@@ -245,7 +248,7 @@ def _unit_columns(
         units["text"] = first["text"]
     is_text = file.path.suffix.lower() in TABLES
     for name in first.columns.difference([*COLUMNS, "run"], sort=False):
-        if name in TAKEN or name.startswith(("num_", "den_")):
+        if name in UNIT_COLUMNS or name.startswith(("num_", "den_")):
             message = f"the column {name} is left out: the units have a column of this name"
             file.warn("column-taken", message, field=name)
         else:
@@ -277,15 +280,15 @@ def _of_one_kind(values: pd.Series, is_text: bool) -> pd.Series:
     return values.map(str, na_action="ignore").astype("str")
 
 
-# rows that are records at a time: a record takes ten times the memory of a row of a frame
-AT_A_TIME = 10_000
+# rows that are records at the same time: a record takes ten times the memory of a row of a frame
+CHUNK_ROWS = 10_000
 
-NUMBERS = ("value", "num", "den", "low", "high", "higher_is_better")
-KINDS = dict.fromkeys(COLUMNS, "str") | dict.fromkeys(NUMBERS, "float")
+FLOAT_COLUMNS = ("value", "num", "den", "low", "high", "higher_is_better")
+DTYPES = dict.fromkeys(COLUMNS, "str") | dict.fromkeys(FLOAT_COLUMNS, "float")
 
 
 def read(file: File) -> tuple[pd.DataFrame, bool]:
-    """(the rows of a file that can be used, whether it says directions); what is wrong with others is reported.
+    """The usable rows of a file, and whether it gives directions; what is wrong with the other rows is reported.
 
     The index is the line. Columns: those of `Line`, but a value, which counts before num and den, is num with the
     denominator 1 (null: not measured), and the further columns of the file. InputError where the file is damaged, not
@@ -294,9 +297,9 @@ def read(file: File) -> tuple[pd.DataFrame, bool]:
     parts = []
     named: set[str] = set()
     records = read_table(file, Line)
-    while part := dict(islice(records, AT_A_TIME)):
+    while part := dict(islice(records, CHUNK_ROWS)):
         rows = [row.__dict__ | (row.model_extra or {}) for row in part.values()]
-        parts.append(pd.DataFrame(rows, list(part), dtype=object).astype(KINDS))
+        parts.append(pd.DataFrame(rows, list(part), dtype=object).astype(DTYPES))
         named.update(*(row.model_fields_set for row in part.values()))
     if not parts:
         raise file.fatal("no-rows", "no row of the file can be used")
@@ -304,6 +307,7 @@ def read(file: File) -> tuple[pd.DataFrame, bool]:
         message = f"expected the columns id, metric and value (or num and den), got {first_names(sorted(named))}"
         raise file.fatal("wrong-columns", message)
     frame = pd.concat(parts)
+    # a value counts before num and den; where there is neither value nor num, den is null too
     value = frame.pop("value")
     frame["den"] = frame["den"].where(frame["num"].notna()).mask(value.notna(), 1.0)
     frame["num"] = value.fillna(frame["num"])
