@@ -22,13 +22,7 @@ Better = Literal["higher", "lower", "none"]
 
 @dataclass(frozen=True, kw_only=True)
 class _Entry:
-    """What every metric has.
-
-    `name` is its id in files, `title` the field's own term (without one, the name), `description`
-    one plain sentence and `source` the section or paper that defines it. `better` is the direction
-    in which it improves; a metric with "none" only describes. `alias_of` is the metric that this
-    one is another name of.
-    """
+    """The fields of every metric; `Metric` says what they are."""
 
     name: str
     group: str = ""
@@ -53,7 +47,7 @@ class _Entry:
         return metric_title(self.name, self.title)
 
     def weights(self) -> dict[str, float]:
-        """Metric -> weight, where this one is a weighted sum of others; {} for a ratio."""
+        """The weights of the metrics that this one is a sum of, by name; {} for a ratio."""
         return {}
 
 
@@ -103,7 +97,7 @@ class Metric(_Entry):
             low, high = map(float, self.limits)
             float(self.empty or 0)
         except (TypeError, ValueError):
-            low = high = math.nan
+            low = high = math.nan  # refused below
         if not low < high:
             raise UsageError(
                 f"metric {self.name!r}: expected bounds as (low, high), low below high, and empty as a "
@@ -139,7 +133,7 @@ class Difference(_Entry):
         _require_each_once(self.name, (self.minuend, self.subtrahend))
 
     def weights(self) -> dict[str, float]:
-        """Metric -> weight: 1 for the minuend and -1 for the subtrahend."""
+        """The weights by metric: 1 for the minuend and -1 for the subtrahend."""
         return {self.minuend: 1.0, self.subtrahend: -1.0}
 
 
@@ -162,7 +156,7 @@ class Mean(_Entry):
         _require_each_once(self.name, self.of)
 
     def weights(self) -> dict[str, float]:
-        """Metric -> weight: the same for each."""
+        """The weights by metric: the same for each."""
         return dict.fromkeys(self.of, 1 / len(self.of))
 
 
@@ -180,12 +174,11 @@ MetricTable = Sequence[AnyMetric]
 # Numbers of this size are refused: intervals rest on fourth powers of errors, whose sums would be infinite.
 LARGEST = 1e70
 
-
 _TERM = re.compile(r"([+-]|^)\s*(?:(\d+)\s*\*\s*)?([^\W\d]\w*)\s*")
 
 
 def linear(expression: str) -> dict[str, float]:
-    """Column -> factor of a sum of columns. UsageError for another expression.
+    """The factors of a sum of columns, by column. UsageError for another expression.
 
     >>> linear("2*tp + fp - fn")
     {'tp': 2.0, 'fp': 1.0, 'fn': -1.0}

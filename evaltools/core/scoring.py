@@ -111,7 +111,10 @@ def score_units(
     workers: Workers,
     aside: Path | None = None,
 ) -> Scored:
-    """What a suite finds in a source. InputError where records cannot be used, or none is left."""
+    """The units of a source as its suite scores it, and what the manifest records of that.
+
+    InputError where records cannot be used, or none is left.
+    """
     found = suite.score(
         source,
         source.options,
@@ -142,7 +145,8 @@ def score_source(
     """
     states = {path: state(path) for path in source.files.values()}
     with ThreadPoolExecutor(1) as beside:
-        beside.submit(list, map(content_hash, states))  # large files take long to hash
+        for path in states:  # hashed while they are scored; the hash is kept for the manifest
+            beside.submit(content_hash, path)
         units, recorded = score_units(
             suite,
             source,
@@ -178,14 +182,14 @@ def require_target(
     source: Source,
     fresh: bool = False,
 ) -> tuple[str, ...]:
-    """The files of a folder that stay when it is scored into itself: those of the suite's own runner.
+    """The names of the files that stay in a folder that a result replaces: those of the suite's own runner.
 
     UsageError where a result may not be written there: where the folder holds one of the inputs or what this package
     did not write, or (unless `fresh`) the result of another suite or of another input. The same path with new contents
     is simply made again, and so is another policy.
     """
     carried = tuple(name for name in suite.runner if (folder / name).is_file())
-    if carried[:1] != suite.runner[:1]:  # which marks a folder of the runner
+    if carried[:1] != suite.runner[:1]:  # the first file marks a folder of the runner
         carried = ()
     staying = [(folder / name).resolve() for name in carried]
     for path in source.files.values():

@@ -39,14 +39,14 @@ class Entry(BaseModel):
     reply: Any
     call: Call
 
-    def __str__(self) -> str:
-        """Its line; the cost is left out, as prices change."""
+    def line(self) -> str:
+        """The entry as a line of JSON, without its cost, as prices change."""
         return self.model_dump_json(exclude={"call": {"cost"}}) + "\n"
 
 
 @dataclass
 class ReplyCache:
-    """The replies in a folder. What a run that was killed left in its journal is taken in first."""
+    """The stored replies of a folder, with those in journals that killed runs left."""
 
     folder: Path
 
@@ -54,15 +54,15 @@ class ReplyCache:
         self.journal = self.folder / JOURNALS.replace("*", uuid4().hex)
         self._waiting: list[Entry] = []
         self._disk = asyncio.Lock()
-        for left in self.folder.glob(JOURNALS):  # of runs that were killed
-            with suppress(FileNotFoundError):  # of one that has ended just now
-                for line in left.read_bytes().splitlines():
+        for journal in self.folder.glob(JOURNALS):  # of runs that were killed
+            with suppress(FileNotFoundError):  # of a run that has ended just now
+                for line in journal.read_bytes().splitlines():
                     with suppress(ValueError):  # a line that a power cut ended
                         self._write_entry(Entry.model_validate_json(line))
-                self._remove(left)
+                self._remove(journal)
 
     def file(self, key: str) -> Path:
-        """The file of an entry; `key` is a `request_hash`."""
+        """The path of a reply's file; `key` is a `request_hash`."""
         return self.folder / key[:2] / f"{key}.json"
 
     def load(
@@ -97,7 +97,7 @@ class ReplyCache:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with self.journal.open("a", encoding="utf-8") as file:
-                file.writelines(map(str, batch))
+                file.writelines(map(Entry.line, batch))
                 file.flush()
                 os.fsync(file.fileno())
             for entry in batch:
@@ -110,11 +110,11 @@ class ReplyCache:
         file = self.file(entry.call.request)
         file.parent.mkdir(exist_ok=True)
         part = file.with_suffix(f".{os.getpid()}.part")
-        part.write_text(str(entry), encoding="utf-8")
+        part.write_text(entry.line(), encoding="utf-8")
         part.replace(file)
 
     def _remove(self, journal: Path) -> None:
-        os.sync()  # its entries are files by now
+        os.sync()  # the files of its entries are safe before it goes
         journal.unlink(missing_ok=True)
 
     def close(self) -> None:

@@ -33,8 +33,8 @@ from ..core.errors import Problems, UsageError
 from ..core.files import Fields
 from .cache import ReplyCache, request_hash
 from .messages import (
+    FORM_REFUSED,
     PATIENCE,
-    REFUSED,
     Call,
     CallFailed,
     Completion,
@@ -254,8 +254,8 @@ class Client:
                     is_server_error = failure.status >= 500
                     server_errors += is_server_error
                     several = is_server_error and server_errors % SERVER_ERRORS == 0
-                    if several or failure.status in REFUSED:
-                        before, form = form, form.next(failure.param)
+                    if several or failure.status in FORM_REFUSED:
+                        before, form = form, form.fallback(failure.param)
                         if form != before:
                             failure.retry, failure.wait = True, 0.0
                     raise

@@ -1,4 +1,4 @@
-"""Chat requests and their replies: what a server is sent, in which forms, what comes back, what it took and may take."""
+"""Chat requests and their replies: bodies and their forms, failures, tokens, costs and limits."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from pydantic_core import PydanticCustomError
 from ..core.errors import UsageError
 from ..core.files import Fields
 
+# environment variable with the base URL where a config names none; the SDK reads it, too
 BASE_URL_VARIABLE = "OPENAI_BASE_URL"
-"""Environment variable with the base URL where a config names none; the SDK reads it, too."""
 
 _URL = re.compile(r"https?://([\w.-]+|\[[\da-fA-F:.]+\])(:(\d{1,5}))?(/[^?#\s\x00-\x1f\x7f]*)?")
 
@@ -47,7 +47,7 @@ def plain_url(text: str | None) -> str | None:
     if text is None:
         return None
     match = _URL.fullmatch(text)
-    if match and int(match[3] or 0) < 1 << 16:
+    if match and int(match[3] or 0) <= 65_535:
         return text
     raise PydanticCustomError(
         "hidden", "expected http(s)://host[:port]/path, without a user, a query or a fragment"
@@ -71,13 +71,13 @@ def address_in_force(base_url: str | None) -> str | None:
 
 
 # how a reply is asked for, each plainer than the one before
-JSON_SCHEMA, JSON_OBJECT, TEXT = KINDS = ("json_schema", "json_object", "text")
+JSON_SCHEMA, JSON_OBJECT, TEXT = "json_schema", "json_object", "text"
 
-OPTIONAL = {"temperature", "seed", "max_tokens"}
-"""Parameters that a server may refuse by name; of the last another one takes the place."""
+# parameters that a server may refuse by name; max_completion_tokens takes the place of max_tokens
+OPTIONAL_PARAMETERS = {"temperature", "seed", "max_tokens"}
 
+# keywords of a JSON schema that strict servers do not take
 ANNOTATIONS = {"title", "default", "minimum", "maximum", "description"}
-"""Keywords of a JSON schema that strict servers do not take."""
 
 
 def chat(
@@ -134,19 +134,19 @@ def _strict(node: Fields) -> Fields:
 
 @dataclass(frozen=True)
 class Form:
-    """How a server is asked: `kind` is one of KINDS, `left_out` are parameters it refuses."""
+    """How a server is asked: `kind` is json_schema, json_object or text, `left_out` are parameters it refuses."""
 
     kind: str = JSON_SCHEMA
     left_out: frozenset[str] = frozenset()
 
-    def next(self, refused: str = "") -> Form:
-        """The form without a parameter that was refused, else the next plainer one; the last has none after it."""
-        if refused in OPTIONAL and refused not in self.left_out:
+    def fallback(self, refused: str = "") -> Form:
+        """The form without a parameter that was refused, else the next plainer one; plain text stays plain text."""
+        if refused in OPTIONAL_PARAMETERS and refused not in self.left_out:
             return Form(self.kind, self.left_out | {refused})
         return Form(JSON_OBJECT if self.kind == JSON_SCHEMA else TEXT, self.left_out)
 
     def body(self, request: Mapping[str, Any]) -> Fields:
-        """A request of `chat` in this form.
+        """The body of a request of `chat` in this form.
 
         >>> request = chat("m", "system", "user", "reply", {}, temperature=0, max_tokens=9)
         >>> form = Form(JSON_OBJECT, frozenset({"max_tokens"}))
@@ -168,7 +168,7 @@ class Form:
 # seconds after which no attempt at a request begins
 PATIENCE = 600.0
 
-# statuses and codes that every other request would get, too
+# statuses and codes that every other request would get, too, and why
 LASTING = {
     401: "the key is refused",
     402: "the quota is used up",
@@ -178,10 +178,10 @@ LASTING = {
 }
 
 # statuses with which a server refuses the form of a request
-REFUSED = (400, 422)
+FORM_REFUSED = (400, 422)
 
 # statuses below 500 that a later attempt may not get
-PASSING = (408, 409, 425, 429)
+TRANSIENT = (408, 409, 425, 429)
 
 # characters that are kept of the name of a model and of the reason why a reply ended
 LONGEST_NAME = 200
@@ -258,7 +258,7 @@ class Limits:
         cost: float,
         more: float = 0.0,
     ) -> str:
-        """Which limit so many requests and so much cost have reached, or `more` would pass; "" while more may be sent.
+        """The limit that so many requests and this cost have reached, or `more` cost would pass; "" while there is none.
 
         >>> Limits(requests=2).reached(requests=2, cost=0.0)
         'the limit of 2 requests is reached'
@@ -272,7 +272,7 @@ class Limits:
 
 @dataclass(eq=False)
 class CallFailed(Exception):
-    """Why an attempt gave no reply, in a sentence.
+    """An attempt gave no reply; `sentence` says why.
 
     `retry`: another attempt may succeed, after `wait` seconds (None: as usual). `lasting`: every
     other request would fail in the same way. `status` is that of the HTTP reply, 0 without one;
@@ -288,7 +288,7 @@ class CallFailed(Exception):
 
 
 def failure_of_status(error: Any) -> CallFailed:
-    """What an HTTP status that is no success means; `error`: the SDK's APIStatusError."""
+    """The failure that an HTTP status other than success means; `error`: the SDK's APIStatusError."""
     status, code = error.status_code, str(error.code)
     sentence = f"the server answered with HTTP status {status}"
     wait = retry_after(error.response.headers)
@@ -301,7 +301,7 @@ def failure_of_status(error: Any) -> CallFailed:
         reason = f"it asks to wait for {wait:.0f} s"
     if reason:
         return CallFailed(f"{sentence}: {reason}", status, lasting=True)
-    retry = status in PASSING or status >= 500
+    retry = status in TRANSIENT or status >= 500
     return CallFailed(
         sentence,
         status,
@@ -374,7 +374,7 @@ def parse(
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"][:3])) or "reply"
         reason = f"does not fit: {field}: {first['msg']}"
-        if first["type"] == "json_invalid":
+        if first["type"] == "json_invalid":  # nested too deep, or half a character
             reason = "is not valid JSON"
     except (ValueError, RecursionError):
         reason = "is not valid JSON"

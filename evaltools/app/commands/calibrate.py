@@ -1,4 +1,4 @@
-"""`evaltools calibrate SCORES [LABELS]`: a judge, rules or any scores against labels that people gave."""
+"""`evaltools calibrate SCORES [LABELS]`: scores of a judge or of rules compared with labels of people."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from ...core.errors import Problems, echo, paragraph
 from ...core.files import refuse_input, write_csv
 from ...core.records import File
 from ...report.text import visible
-from ...stats.calibration import calibrate as calibration_of
-from ...stats.calibration import read_labels, read_scores
+from ...stats import calibration
 from ..options import confidence_option
 from ..show import show_frame
 
@@ -31,8 +30,9 @@ SHOWN = {
 
 
 def _scale(text: str) -> tuple[float, float]:
-    """(low, high) of "1-5"."""
-    low, high = map(number, text.partition("-")[::2])
+    """The range that a text such as "1-5" names, as (low, high)."""
+    low_text, _, high_text = text.partition("-")
+    low, high = number(low_text), number(high_text)
     if low < high:
         return low, high
     raise click.BadParameter(f"expected LOW-HIGH, such as 1-5, got {text!r}")
@@ -72,19 +72,19 @@ def calibrate(
     """
     refuse_input(out, [path for path in (scores, labels) if path])
     problems = Problems()
-    scored = read_scores(File(scores, problems))
+    scored = calibration.read_scores(File(scores, problems))
     problems.raise_if_failed()
-    of_labels = File(labels or scores, problems)
-    labelled = read_labels(
-        of_labels,
+    label_file = File(labels or scores, problems)
+    labelled = calibration.read_labels(
+        label_file,
         scored,
         scale,
         has_scores=labels in (None, scores),
     )
     problems.raise_if_failed()
     if labelled.empty:
-        raise of_labels.fatal("no-labels", "no label in this file")
-    result = calibration_of(scored, labelled, confidence)
+        raise label_file.fatal("no-labels", "no label in this file")
+    result = calibration.calibrate(scored, labelled, confidence)
     write_csv(out, result.frame)
     show_frame(result.frame[list(SHOWN)].rename(columns=SHOWN))
     paragraph(f"\nIntervals of {confidence:.0%}, for new cases of the same kind.")

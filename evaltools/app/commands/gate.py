@@ -39,8 +39,8 @@ SIGNS = {">=": operator.ge, "<=": operator.le}
 WORST = {">=": "ci_low", "<=": "ci_high"}
 
 
-class Checked(NamedTuple):
-    """One thing that was asked of a result: whether it holds (None: there is nothing to judge it by), and why."""
+class Requirement(NamedTuple):
+    """One thing that a result must meet: whether it does (None: there is nothing to judge it by), and why."""
 
     name: str
     met: bool | None
@@ -97,7 +97,7 @@ def gate(
         raise UsageError("--margin is how much worse than a baseline: give --baseline RESULT")
     if junit is not None:
         refuse_input(junit, [path for path in (result, baseline) if path is not None])
-    content = read(result)
+    content = read_metrics(result)
     bounds = [(">=", *bound) for bound in minima] + [("<=", *bound) for bound in maxima]
     rows = [_bound(result, content, use, *bound) for bound in bounds]
     if baseline is not None:
@@ -105,7 +105,7 @@ def gate(
     if strict or not rows:
         rows += _verdicts(result, content, strict)
     rows = [
-        Checked(
+        Requirement(
             visible(name),
             met,
             visible(reason),
@@ -122,11 +122,11 @@ def gate(
     raise Exit(GATE_NOT_MET if any(row.met is False for row in rows) else 0)
 
 
-def read(path: Path) -> MetricsFile:
+def read_metrics(path: Path) -> MetricsFile:
     """The content of a metrics.json, or of that in a folder.
 
-    InputError where it is no such thing, or its manifest does not vouch for it; of one with nothing beside it but what
-    a gate wrote (*.xml) it is said that nothing does.
+    InputError where it is no such thing, its manifest does not vouch for it, or other files stand beside it without a
+    manifest. Alone, or beside what a gate wrote (*.xml), it is taken at its word, with a note.
     """
     file = path / METRICS if path.is_dir() else path
     content = read_model(file, MetricsFile)
@@ -149,7 +149,7 @@ def read(path: Path) -> MetricsFile:
 
 
 def _folders(path: Path) -> list[Path]:
-    """The results folders of a result's runs; the result itself where nothing says that there are any."""
+    """The results folders of a result's runs; the result itself where it has neither a manifest nor units."""
     folder = path.parent if path.is_file() else path
     has_more = (folder / NAME).exists() or (folder / UNITS).exists()
     return run_folders(folder) if has_more else [path]
@@ -162,10 +162,10 @@ def _bound(
     sign: str,
     name: str,
     limit: float,
-) -> Checked:
-    """What a bound on `use` of a metric says; what a check says cannot be measured does not pass.
+) -> Requirement:
+    """Whether a metric keeps a bound. `use`: its value or an end of its interval.
 
-    UsageError for a metric that the file does not have.
+    A metric that a check blocks does not pass. UsageError for a metric that the file does not have.
     """
     metrics = {row.name: row for row in content.metrics}
     if name not in metrics:
@@ -174,16 +174,16 @@ def _bound(
     if name in content.blocked:
         checks = content.checks or ()
         why = [c.message for c in checks if name in c.blocks or c.code == row.blocked]
-        return Checked(
+        return Requirement(
             name,
             False,
             ": ".join([BLOCKED, *why[:1]]),
         )
     end = WORST[sign] if use == "worst" else use
-    number = getattr(row, end)
-    met = number is not None and SIGNS[sign](number, limit)
-    shown = "not measured" if number is None else f"{number:.6g}"
-    return Checked(
+    value = getattr(row, end)
+    met = value is not None and SIGNS[sign](value, limit)
+    shown = "not measured" if value is None else f"{value:.6g}"
+    return Requirement(
         name,
         met,
         f"{end} {shown} {sign} {limit:g}",
@@ -194,19 +194,20 @@ def _verdicts(
     path: Path,
     content: MetricsFile,
     strict: bool,
-) -> list[Checked]:
+) -> list[Requirement]:
     """The verdicts that a result's suite gave (`Suite.verdicts`), of an aggregate those of all its runs.
 
     A metric without a threshold is not judged. UsageError where there are no verdicts.
     """
     passing = ("pass",) if strict else ("pass", "look")
     rows = []
-    for one in [content] if content.verdicts else map(read, _folders(path)):
-        for row in one.verdicts:
+    contents = [content] if content.verdicts else map(read_metrics, _folders(path))
+    for of_run in contents:
+        for row in of_run.verdicts:
             if row.verdict != "no threshold":
                 title = ", ".join(filter(None, [metric_title(row.metric, row.title), row.said]))
-                line = f"{row.verdict}: {title} ({one.run})"
-                rows.append(Checked(row.metric, row.verdict in passing, line))
+                line = f"{row.verdict}: {title} ({of_run.run})"
+                rows.append(Requirement(row.metric, row.verdict in passing, line))
     if not rows:
         raise UsageError(
             f"{path} holds no verdicts: give --min NAME=X, --max NAME=X or --baseline RESULT, and no --strict"
@@ -218,24 +219,24 @@ def _against_baseline(
     path: Path,
     baseline: Path,
     margins: Mapping[str, float],
-) -> list[Checked]:
+) -> list[Requirement]:
     """Whether a result is no worse than a baseline, paired: what its headline and the metrics with a margin say.
 
     A metric that the result cannot measure and the baseline can does not pass. UsageError for a result beside itself,
     what cannot be compared, and where nothing can be judged at all.
     """
-    sides = [_folders(baseline), _folders(path)]
-    if sides[0][0].resolve() == sides[1][0].resolve():
+    folders_before, folders_now = _folders(baseline), _folders(path)
+    if folders_before[0].resolve() == folders_now[0].resolve():
         raise UsageError(f"{path} would be compared with itself; --baseline names another result")
-    study = compare(*([load(folder) for folder in folders] for folders in sides))
-    before, now = (
+    study = compare(list(map(load, folders_before)), list(map(load, folders_now)))
+    blocked_before, blocked_now = (
         {name for run in of_seed.values() for name in run.blocked}
         for of_seed in study.conditions.values()
     )
     names = list(dict.fromkeys([*study.usual, *margins]))
-    lost = [name for name in names if name in now - before]
+    lost = [name for name in names if name in blocked_now - blocked_before]
     rows = [
-        Checked(
+        Requirement(
             name,
             False,
             BLOCKED,
@@ -255,12 +256,13 @@ def _against_baseline(
     return rows
 
 
-def _difference(row: Row, margin: float | None) -> Checked:
-    """What a comparison says of one metric.
+def _difference(row: Row, margin: float | None) -> Requirement:
+    """Whether one metric is no worse than in the baseline, from its row of the comparison.
 
-    With a margin X the interval's bound on the side of harm must stay within X of no difference (non-inferiority), also
-    with values missing, too few to test, at their worst; without one the metric must not be `worse`. A metric without a
-    verdict is not judged, which with a margin does not pass; what one side lacks for a reason does not either.
+    With a margin X the interval's bound on the side of harm must stay within X of no difference (non-inferiority).
+    So it must with missing values at their worst, where they are too few to test whether they are missing at random.
+    Without a margin the metric must not be `worse`. A metric without a verdict is not judged, which with a margin does
+    not pass; what one side lacks for a reason does not either.
     """
     name, title = row["metric"], f"({metric_title(row['metric'], row['title'])})"
     n_missing, verdict = row["missing_candidate"], verdict_text(row)
@@ -269,7 +271,7 @@ def _difference(row: Row, margin: float | None) -> Checked:
         fails = margin is not None or (is_lost and (n_missing or row["not_random"]))
         if n_missing or row["missing_baseline"]:
             verdict += f": {n_missing:g} values are missing here, {row['missing_baseline']:g} in the baseline"
-        return Checked(
+        return Requirement(
             name,
             False if fails else None,
             f"{verdict} {title}",
@@ -278,20 +280,21 @@ def _difference(row: Row, margin: float | None) -> Checked:
     change = f"{number(b)} against {number(a)}, difference {number(delta, signed=True)}"
     change = change.replace("−", "-")
     if margin is None:
-        return Checked(
+        return Requirement(
             name,
             row["verdict"] != "worse",
             f"{change}: {verdict} {title}",
         )
+    # 0 - margin, as -margin of 0 would be printed as -0
     sign, limit = ("<=", margin) if row["better"] == "lower" else (">=", 0 - margin)
     end = WORST[sign]
     bound, moved = row[end], row["delta_worst"] - row["delta"]
-    if row["few_missing"] and SIGNS[sign](0, moved):
+    if row["few_missing"] and SIGNS[sign](0, moved):  # towards harm
         bound += moved
         end += " with the missing at their worst"
-    is_met = bool(SIGNS[sign](bound, limit))  # never of an interval that is not there, nan
+    is_met = bool(SIGNS[sign](bound, limit))  # False where there is no interval: nan
     shown = number(bound, 4, signed=True).replace("−", "-")
-    return Checked(
+    return Requirement(
         name,
         is_met,
         f"{change}: {end} {shown} {sign} {limit:+g} {title}",
