@@ -64,8 +64,9 @@ def locate(
 ) -> Source:
     """The trace of a run: a file, or the only `dialog_trace*.jsonl` of a folder.
 
-    A trace is named as its folder; one of several in a folder as its file. InputError where a folder does not hold just
-    one. Where the run_manifest.json beside the trace says that memory keys were ignored, so do the options (D44).
+    A trace has the name of its folder, or of its file where the folder has several. InputError for a folder that holds
+    none or several. Where the run_manifest.json beside the trace says that memory keys were ignored, so do the options
+    (D44).
     """
     trace = path
     if path.is_dir():

@@ -48,9 +48,9 @@ NO_UNIT = (
 )
 
 # after 년: the year of a date, not a number of years (2020년, but 20년간, 20년 만기)
-NO_SPAN = r"(?!\s?[간납]|\s?동안|\s?이내|\s?만기)"
+NO_DURATION = r"(?!\s?[간납]|\s?동안|\s?이내|\s?만기)"
 
-IN_ENGLISH_YEAR = rf"(?:,?\s?(?P<y>{YEAR})(?![0-9]))?"
+ENGLISH_YEAR = rf"(?:,?\s?(?P<y>{YEAR})(?![0-9]))?"
 
 # groups: y(ear), m(onth) or its name, d(ay)
 FORMS = (
@@ -60,7 +60,7 @@ FORMS = (
     # 이월 alone is more often what is carried over
     r"(?<![가-힣0-9])(?!이월(?!부터|까지|\s?[말초]|\s?[중하]순))"
     rf"(?P<m>{H_MONTH})월(?:(?![가-힣])|(?=부터|까지|에|[말초중]|하순|생|분|자))",
-    rf"(?<![가-힣0-9])(?P<y>{H_YEAR})\s?년{NO_SPAN}",
+    rf"(?<![가-힣0-9])(?P<y>{H_YEAR})\s?년{NO_DURATION}",
     # 2026년 1월 1일, '26년 1월 1일; the day may lack its 일 before a particle
     rf"(?<![0-9.,])'?(?P<y>{YEAR}|{TWO})\s?년\s?(?P<m>{DAY})\s?월"
     rf"\s?(?P<d>{DAY})(?![0-9])(?:\s?일)?",
@@ -76,9 +76,9 @@ FORMS = (
     # 1월 1일, 1월, 2026년; the first of several days: 3월 3~17일
     rf"(?<![0-9.,])(?P<m>{DAY})\s?월\s?(?P<d>{DAY})(?:\s?일|(?=\s?[~-]\s?{DAY}\s?일))",
     rf"(?<![0-9.,])(?P<m>{DAY})\s?월(?!\s?납)",
-    rf"(?<![0-9.,])'?(?P<y>{YEAR})\s?년{NO_SPAN}",
+    rf"(?<![0-9.,])'?(?P<y>{YEAR})\s?년{NO_DURATION}",
     # '24년, where the apostrophe opens no quotation; 68년생
-    rf"'(?P<y>{TWO})\s?년{NO_SPAN}(?![^'\n]{{0,20}}'(?![0-9]))",
+    rf"'(?P<y>{TWO})\s?년{NO_DURATION}(?![^'\n]{{0,20}}'(?![0-9]))",
     rf"(?<![0-9.,])'?(?P<y>{TWO})\s?년(?=생)",
     # 10/3; one that may be a share (2/3) only before a day of the week or a particle of time
     rf"(?<![0-9./])(?P<m>{DAY})(?P<slash>/)(?P<d>{DAY})(?![0-9/%])"
@@ -87,8 +87,8 @@ FORMS = (
     rf"(?<![0-9.,a-z-])(?:(?<=\S)|(?<=\S )|(?=[0-9.]{{4,6}}\s?~))(?<!버전 )"
     rf"(?P<m>{DAY})\.\s?(?P<d>{DAY})\.(?=\s?[~(가-힣)\]○,/])",
     # May 3rd, 2026; 3rd of May 2026
-    rf"\b(?P<name>{MONTH})\s?(?P<d>{DAY}){ORDINAL}\b{NO_UNIT}{IN_ENGLISH_YEAR}",
-    rf"(?<![0-9.,])(?P<d>{DAY}){ORDINAL}\s?(?:of\s)?(?P<name>{MONTH}){IN_ENGLISH_YEAR}",
+    rf"\b(?P<name>{MONTH})\s?(?P<d>{DAY}){ORDINAL}\b{NO_UNIT}{ENGLISH_YEAR}",
+    rf"(?<![0-9.,])(?P<d>{DAY}){ORDINAL}\s?(?:of\s)?(?P<name>{MONTH}){ENGLISH_YEAR}",
 )
 
 
@@ -166,7 +166,8 @@ def read_date(match: Match) -> Day | None:
     may_be_share = "slash" in parts and month < day and (month == 1 or day <= 5)  # 1/10, 2/3
     if may_be_share and "when" not in parts and not match.string.startswith("~", match.end()):
         return None
-    return year, month if {"m", "name"} & parts.keys() else 0, day if "d" in parts else 0
+    has_month = "m" in parts or "name" in parts
+    return year, month if has_month else 0, day if "d" in parts else 0
 
 
 def _in_figures(part: str) -> str:
@@ -299,7 +300,7 @@ def clock_values(match: Match) -> list[str]:
     hour = NATIVE.get(parts["h"]) or int(parts["h"])
     minute = 30 if "half" in parts else int(parts.get("i", 0))
     half_is_named = "am" in parts or "pm" in parts
-    if hour > 24 or minute > 59 or (hour > 12 and "am" in parts):
+    if hour > 24 or (hour > 12 and "am" in parts):
         return []
     either = f"{hour % 12 or 12}:{minute:02d}"
     if half_is_named and hour <= 12:

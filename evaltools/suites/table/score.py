@@ -120,7 +120,8 @@ def _run_name(
         parts.append(_as_file_name(condition))
     if pd.notna(seed):
         parts.append("seed" + _as_file_name(seed).replace("_", "-"))
-    return "_".join(filter(None, ["__".join(parts), stem]))
+    name = "__".join(parts)
+    return f"{name}_{stem}" if name else stem
 
 
 def _as_file_name(text: str) -> str:
