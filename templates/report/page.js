@@ -108,10 +108,10 @@
     return { section, open };
   });
 
-  // on paper nothing stays folded but the samples of further candidates
+  // on paper nothing stays folded
   let folded = [];
   addEventListener("beforeprint", () => {
-    folded = all("details:not([open])").filter((element) => !element.querySelector(".et-samples"));
+    folded = all("details:not([open])");
     folded.forEach((element) => { element.open = true; });
   });
   addEventListener("afterprint", () => folded.forEach((element) => { element.open = false; }));
