@@ -48,8 +48,8 @@ class Check:
     blocks: tuple[str, ...] = ()
 
 
+# the checks of a run, as they are found
 Checks = Iterator[Check]
-"""The checks of a run, as they are found."""
 
 
 def share_check(

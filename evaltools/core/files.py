@@ -22,8 +22,8 @@ from .language import PACKAGE, first_ten, speaking
 
 NOTEBOOK = "metric_report.ipynb"  # of a report, in its folder
 
+# names and their values: a JSON object, a row of a file, the columns of a unit
 Fields = dict[str, Any]
-"""Names and their values: a JSON object, a row of a file, the columns of a unit."""
 
 Names = tuple[str, ...]
 
@@ -41,8 +41,8 @@ def toml_beside(module: str, name: str) -> Fields:
     return tomllib.loads(Path(module).with_name(name).read_text(encoding="utf-8"))
 
 
+# the bundled examples: small, synthetic, those of cr made by scripts/make_examples.py
 EXAMPLES = PACKAGE / "app" / "examples"
-"""The bundled examples: small, synthetic, those of cr made by scripts/make_examples.py."""
 
 
 def example(name: str) -> Path:
@@ -261,8 +261,8 @@ def ending(path: Path) -> str:
 
 
 RUN_NAME = re.compile(r"^(?:(?P<run_id>.+)__)?seed(?P<seed>[^_]+)_(?P<mode>.+)$")
+# bytes of the longest name of a folder: with what is added to it, file systems take 255
 LONGEST_NAME = 200
-"""Bytes of the longest name of a folder: with what is added to it, file systems take 255."""
 
 NATURAL = re.compile(r"([0-9]+)")
 

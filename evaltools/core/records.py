@@ -58,8 +58,8 @@ def describe(error: ValidationError) -> list[tuple[str, str, str]]:
             message = str(e["ctx"]["error"])
         of_a_whole = kind == "value_error" and isinstance(value, dict)
         # what stands under an unknown key may be a secret, and "hidden" is what we call what may be one
-        is_secret = kind in UNSHOWN or str(value).startswith("sk-")
-        if code == "bad-field" and not (is_secret or of_a_whole):
+        is_key = isinstance(value, str) and value.startswith("sk-")
+        if code == "bad-field" and not (kind in UNSHOWN or is_key or of_a_whole):
             message = f"{message}, got {short(value)}"
         name = ".".join(str(part) or '""' for part in e["loc"])
         problems.append((code, name, message))

@@ -164,17 +164,17 @@ def axis_labels(axis: Axis) -> list[str]:
 
 # --- text
 
+# texts longer than this many characters scroll in a box of their own
 LONG = 600
-"""Texts longer than this many characters scroll in a box of their own."""
 
 # characters from which on a cell of a table is wide, and up to which an id is not broken
 WIDE, WORD = 60, 36
 
+# A name that would take lines of a title, or the head of a column
 LONG_NAME = re.compile(r"[^\s“”]{49,}")
-"""A name that would take lines of a title, or the head of a column."""
 
+# characters of one field that are shown; the files beside the report hold it whole
 CLIP = 4_000
-"""Characters of one field that are shown; the files beside the report hold it whole."""
 
 
 # controls but for tab and line feed, invisible and bidirectional controls, lone surrogates, tags, noncharacters

@@ -13,12 +13,12 @@ from msgspec import Meta as Limits
 from msgspec import json
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 
+# what the bundled stand-in calls itself where a model's name stands
 STAND_IN = "stand-in (rules, no model)"
-"""What the bundled stand-in calls itself where a model's name stands."""
 
 
+# A text that a file may leave out, or give as null
 Text = str | None
-"""A text that a file may leave out, or give as null."""
 
 Id = Text | int
 
@@ -62,12 +62,12 @@ class TupleRow(Row):
     drop_reason: Text = None
 
 
+# only the first bad tuple of a list is reported: a list may hold millions
 Tuples = Annotated[list[TupleRow], Field(fail_fast=True)] | None
-"""Only the first bad tuple of a list is reported: a list may hold millions."""
 
 
+# A value of any kind, as the bytes of its JSON
 Unread = Annotated[Any, AfterValidator(json.encode)]
-"""A value of any kind, as the bytes of its JSON."""
 
 
 class Aspect(Row):

@@ -37,10 +37,11 @@ from .sample import drop_reason, unit_row, units_frame
 from .schema import Aspect, Output, Scorecard, TupleRow
 from .tuples import KNOWN, polarity_of
 
+# A file is read in byte ranges of about this size, whatever the workers: memory does not grow with the file
 SHARD_BYTES = 32 << 20
-"""A file is read in byte ranges of about this size, whatever the workers: memory does not grow with the file."""
 
 
+# what scoring finds of a change: columns of the units, and fields of the scorecard
 STAGE_DELTA = (
     "changed",
     "pairs_changed",
@@ -49,7 +50,6 @@ STAGE_DELTA = (
     "n_final_pairs",
     "change_type",
 )
-"""What scoring finds of a change: columns of the units, and fields of the scorecard."""
 
 
 def _score_shard(

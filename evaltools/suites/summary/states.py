@@ -27,12 +27,13 @@ from .rules import JUDGED, METRICS
 
 State = Literal["fail", "look", "ok"]
 
+# what readers see of a state, on pages and in the workbook
 WORD_OF: dict[State, str] = {"fail": "Do not ship", "look": "Check", "ok": "OK"}
-"""What readers see of a state, on pages and in the workbook."""
 
+# the worst first
 STATES = tuple(WORD_OF)
-"""The worst first."""
 
+# what they see of a score
 TERMS = {
     "summary_accuracy": "Summary accuracy",
     "summary_risk_coverage": "Risk coverage",
@@ -40,15 +41,14 @@ TERMS = {
     "summary_needs_followup": "Follow-up",
     "entity_recall": "Entity recall",
 }
-"""What they see of a score."""
 
 
+# kinds of entities of which a single one without support makes a summary wrong (D23)
 FIGURES = frozenset({"amount", "percent", "duration", "date"})
-"""Kinds of entities of which a single one without support makes a summary wrong (D23)."""
 
 
+# kinds of entities that are no figures: a person looks at any other that no source states, whatever the score
 WORDS = ("condition", "document")
-"""Kinds of entities that are no figures: a person looks at any other that no source states, whatever the score."""
 
 
 def worst(states: Iterable[State]) -> State:
@@ -119,8 +119,8 @@ def with_states(units: pd.DataFrame) -> pd.DataFrame:
     return units.assign(**columns, state=cases)
 
 
+# what the worst state of its cases makes of a metric
 VERDICT: dict[State, str] = {"fail": "fail", "look": "look", "ok": "pass"}
-"""What the worst state of its cases makes of a metric."""
 
 
 def state_counts(states: pd.Series) -> dict[str, int]:
@@ -175,20 +175,20 @@ def finding(run: Run) -> tuple[str, str]:
 
 # --- what a reader must know before believing a number: what was not measured, or not read
 
+# with so many cases left out, the mean of the rest can be 0.2 away from that of all
 UNMEASURED = 0.2
-"""With so many cases left out, the mean of the rest can be 0.2 away from that of all."""
 
+# Imputed numbers move a mean by at most their share of the cases; 0.05 is about half an interval
+# of 300 cases.
 IMPUTED = 0.05
-"""Imputed numbers move a mean by at most their share of the cases; 0.05 is about half an interval
-of 300 cases."""
 
+# One summary in twenty with a figure that nothing compares is what the default rules leave of
+# fresh cases.
 UNREAD = 0.05
-"""One summary in twenty with a figure that nothing compares is what the default rules leave of
-fresh cases."""
 
+# Stock answers for a few odd cases are common; from one case in twenty on the system answers many
+# alike.
 DUPLICATES = 0.05
-"""Stock answers for a few odd cases are common; from one case in twenty on the system answers many
-alike."""
 
 
 def checks(run: Run) -> Checks:
