@@ -6,6 +6,8 @@ Of the fields that a tuple or label may come from, the first that is not empty w
 from __future__ import annotations
 
 from contextlib import suppress
+from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,7 +18,7 @@ from ...core.files import Fields, Names
 from ...core.json_files import read_json, read_jsonl
 from ...core.records import File, fitted, unique_records
 from ...core.suite import Source, SuiteOptions
-from .schema import Gold, Output, Row, Scorecard, TraceEntry, TupleRow, first_id
+from .schema import Gold, Output, Row, Scorecard, TraceEntry, TupleRow
 from .tuples import Key, MatchPolicy, match_policy, term_of
 
 STOP_TERMS = ("ㅋㅋ", "ㅎㅎ", "ㅠㅠ", "아", "야", "언제", "하지만", "그러나")
@@ -72,13 +74,9 @@ class CrOptions(SuiteOptions):
 
     def policy(self) -> Fields:
         """All that decides the numbers. The gold file is an input, hashed by its content."""
-        policy = {
-            **self.model_dump(mode="json", exclude={"gold", "profile"}),
-            "match_policy": self.match_policy._asdict(),
-        }
-        if self.profile:
-            policy["profile"] = list(self.profile)
-        return policy
+        unused = {"gold"} if self.profile else {"gold", "profile"}
+        policy = self.model_dump(mode="json", exclude=unused)
+        return {**policy, "match_policy": self.match_policy._asdict()}
 
     def signature(self) -> dict[str, str]:
         """The parts of the signature line that are of this suite."""
@@ -110,16 +108,6 @@ def at(
 def output_of(card: Scorecard) -> Any:
     """The runner output that a scorecard wraps; None where it has none."""
     return at(card, "runtime", "parsed_output")
-
-
-def profile_of(row: Any) -> str:
-    """The profile of an output or scorecard: of its `meta`, else its own; "" where it names none."""
-    return row.meta.profile or getattr(row, "profile", None) or ""
-
-
-def text_id(row: Scorecard | Output) -> str:
-    """The sample's id; "" where the record has none."""
-    return first_id(row.meta.text_id, row.meta.uid)
 
 
 def gold_rows(row: Any) -> list[TupleRow]:
@@ -180,12 +168,6 @@ MAIN = ("scorecards", "outputs")
 """The roles of a run's main file, the preferred one first."""
 
 
-class FirstRow(Row):
-    """What tells outputs from scorecards."""
-
-    final_result: Any = None
-
-
 def locate(
     path: Path,
     name: str | None,
@@ -209,18 +191,16 @@ def locate(
         path = folder / FILES[role]
     else:
         File(path, problems)
-        _, first = next(read_jsonl(File(path, Problems("skip")), FirstRow), (0, FirstRow()))
-        has_result = "final_result" in first.model_fields_set
-        is_output = has_result or path.name == FILES["outputs"]
+        first = [row for _, row in islice(read_jsonl(File(path, Problems("skip")), Output), 1)]
+        is_output = path.name == FILES["outputs"] or any(row.final_result for row in first)
         role = "outputs" if is_output else "scorecards"
     files = {role: path}
-    gold, override = folder / FILES["gold"], folder / FILES["override_gate"]
+    for other in ("gold", "override_gate"):
+        file = folder / FILES[other]
+        if file.is_file() and (other, role) != ("gold", "scorecards"):
+            files[other] = file
     if options.gold is not None:
         files["gold"] = options.gold
-    elif role == "outputs" and gold.is_file():
-        files["gold"] = gold
-    if override.is_file():
-        files["override_gate"] = override
     for file in files.values():
         File(file, problems)
     return Source(name or folder.resolve().name, files)
@@ -228,9 +208,9 @@ def locate(
 
 def read_gold(file: File) -> dict[str, list[TupleRow]]:
     """Gold tuples by sample id. A line without an id or with a doubled one is an error."""
-    rows = read_jsonl(file, Gold)
-    first = unique_records(rows, Gold.name, file, "gold line for this sample")
-    return {row.name(): gold_rows(row) for _, row in first}
+    uid = attrgetter("uid")
+    first = unique_records(read_jsonl(file, Gold), uid, file, "gold line for this sample")
+    return {row.uid: gold_rows(row) for _, row in first}
 
 
 class OverrideGate(Row):
@@ -260,6 +240,6 @@ def read_override(
     has_both = None not in (gate.candidate_n, gate.applied_n)
     return {
         "has_override": has_both,
-        "override_candidate_n": gate.candidate_n if has_both else 0.0,
-        "override_applied_n": gate.applied_n if has_both else 0.0,
+        "override_candidate_n": (gate.candidate_n or 0.0) * has_both,
+        "override_applied_n": (gate.applied_n or 0.0) * has_both,
     }

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 import pandas as pd
 from msgspec import json
@@ -23,9 +24,7 @@ from .read import (
     final_rows,
     output_of,
     process_trace,
-    profile_of,
     stage1_rows,
-    text_id,
 )
 from .schema import Aspect, ReviewAction, Scorecard, Text, TupleRow
 from .tuples import (
@@ -33,13 +32,13 @@ from .tuples import (
     POLARITIES,
     Ranked,
     Side,
+    by_aspect,
     collapse,
     conflicts,
     match_pairs,
     polarity_of,
     rank,
     read_tuple,
-    representatives,
     term_key,
 )
 
@@ -60,8 +59,6 @@ OUTCOMES = {
 
 # found by what its ends have in common: notes are long, and two searches of them would be most of scoring
 PARSE_FAILED = re.compile(rb"_parse(?<=atsa_parse|json_parse)")
-
-_as_json = json.Encoder().encode
 
 
 class Action(NamedTuple):
@@ -96,14 +93,14 @@ def unit_row(
     protocol = meta.protocol_mode != PREDICTIONS
     return {
         "line": line,
-        "text_id": text_id(card),
+        "text_id": str(meta.text_id),
         "run_id": card.run_id or meta.run_id,
         "split": meta.split,
-        "profile": profile_of(card) or None,
+        "profile": meta.profile or card.profile or None,
         "text": text,
-        "gold": _as_json(gold.tuples).decode(),
-        "stage1": _as_json(stage1.tuples if protocol else ()).decode(),
-        "final": _as_json(final.tuples).decode(),
+        "gold": _cell(gold.tuples),
+        "stage1": _cell(stage1.tuples if protocol else ()),
+        "final": _cell(final.tuples),
         "model": meta.model,
         "protocol": protocol,
         "n": True,
@@ -134,6 +131,11 @@ def unit_row(
     }
 
 
+def _cell(values: Sequence[Any]) -> str:
+    """A list as a cell of the units holds it."""
+    return json.encode(values).decode()
+
+
 def _f1_columns(
     gold: Side,
     stage1: Side,
@@ -154,11 +156,14 @@ def _f1_columns(
         takes_part = gold.takes_part(key)
         columns[f"f1_s1_{key}"] = before.f1 if takes_part and protocol else NAN
         columns[f"f1_s2_{key}"] = after.f1 if takes_part else NAN
-        for count, n in zip(("tp", "fp", "fn"), after.counts):
+        for count, n in zip(("tp", "fp", "fn"), after):
             columns[f"{count}_{key}"] = n if takes_part else 0
-        outcome = OUTCOMES[before.is_right, after.is_right]
+        # right: precision and recall are both 1, or there are no pairs
+        outcome = OUTCOMES[not before.fp + before.fn, not after.fp + after.fn]
         columns[f"outcome_{key}"] = outcome if gold.tuples and protocol else None
-    wanted, found = map(_explicit, (gold, final))
+    wanted, found = (
+        Side([named for named in side.tuples if named.term], side.policy) for side in (gold, final)
+    )
     return columns | {
         "has_explicit_gold": wanted.takes_part("otepol"),
         "has_explicit_gold_refpol": wanted.takes_part("refpol"),
@@ -168,12 +173,6 @@ def _f1_columns(
     }
 
 
-def _explicit(side: Side) -> Side:
-    """The tuples of a side that have a term."""
-    named = [named for named in side.tuples if named.term]
-    return side if len(named) == len(side.tuples) else Side(named, side.policy)
-
-
 def _aspect_columns(
     gold: Side,
     final: Side,
@@ -181,19 +180,18 @@ def _aspect_columns(
     options: CrOptions,
 ) -> Fields:
     """F1 with one tuple an aspect, and whether some term or ref carries two polarities. Seed cr_metrics_spec 3.4, D7."""
-    policy = options.match_policy
-    terms = [term_key(named.term, policy) for _, named in ranked]
+    terms = [term_key(named.term, final.policy) for _, named in ranked]
     refs = [named.ref for _, named in ranked]
-    aspects = [term or ref for term, ref in zip(terms, refs)]
-    if options.key == "refpol":
-        aspects = [named.ref or named.term for _, named in ranked]
-    if len(set(aspects)) < len(final.tuples):
-        final = Side(representatives(ranked, aspects), policy)
-    columns: Fields = {"f1_after_rep": gold.f1(final, options.key)}
+    aspects = refs
+    if options.key == "otepol":
+        aspects = [term or ref for term, ref in zip(terms, refs)]
+    groups = by_aspect(ranked, aspects).values()
+    # of each aspect the tuple of the highest rank, the first of equals
+    best = [max(group, key=itemgetter(0))[1] for group in groups]
+    columns: Fields = {"f1_after_rep": gold.f1(Side(best, final.policy), options.key)}
     for suffix, of in (("", terms), ("_refpol", refs)):
         raw, unsettled = conflicts(ranked, of)
-        columns[f"conflict_raw{suffix}"] = raw
-        columns[f"conflict{suffix}"] = unsettled
+        columns |= {f"conflict_raw{suffix}": raw, f"conflict{suffix}": unsettled}
     return columns
 
 
@@ -209,9 +207,11 @@ def _implicit_columns(
     """
     output = output_of(card)
     flags = card.flags or at(output, "flags")
-    parse_failed = (
-        bool(at(flags, "parse_failed") or at(flags, "generate_failed"))
-        or bool(at(output, "error") or at(card, "runtime", "error"))
+    parse_failed = bool(
+        at(flags, "parse_failed")
+        or at(flags, "generate_failed")
+        or at(output, "error")
+        or at(card, "runtime", "error")
         or any(PARSE_FAILED.search(entry.notes or b"") for entry in process_trace(card))
     )
     implicit = {polarity_of(row) for row in gold_rows if not read_tuple(row, gold=True).term}
@@ -271,7 +271,7 @@ def _review_columns(
 def _actions(actions: Iterable[ReviewAction]) -> str:
     """Review actions as a cell of the units holds them: a list of `Action`."""
     cells = [(a.actor, a.action_type, a.target_tuple_ids or (), a.reason_code) for a in actions]
-    return _as_json(cells).decode()
+    return _cell(cells)
 
 
 def _risk_columns(
@@ -285,30 +285,29 @@ def _risk_columns(
     Of a dropped aspect the stored reason counts where it is one of DROP_REASONS, else the one that its term and span
     give. Seeds cr_metrics_spec 4.3, cr_hallucination_rate 2; D9, D10.
     """
-    in_stage2: list[bool] = []
-    ids: list[str] = []
-    for verdict in card.validator or ():
-        risks = verdict.structural_risks or ()
-        in_stage2 += ["2" in (verdict.stage or "")] * bool(risks)
-        ids += [(risk.risk_id or "").upper() for risk in risks]
-    negation_contrast = any("NEGATION" in name or "CONTRAST" in name for name in ids)
+    risks = [
+        ("2" in (verdict.stage or ""), (risk.risk_id or "").upper())
+        for verdict in card.validator or ()
+        for risk in verdict.structural_risks or ()
+    ]
+    in_stage2 = any(is_second for is_second, _ in risks)
+    negation_contrast = any("NEGATION" in name or "CONTRAST" in name for _, name in risks)
     judgements = at(card, "atsa", "sentiment_judgements") or ()
     unsupported = any(judgement.opinion_grounded is False for judgement in judgements)
     reasons = set()
-    debug = at(card, "inputs", "ate_debug")
-    for aspect in at(debug, "filtered") or ():
+    for aspect in at(card, "inputs", "ate_debug", "filtered") or ():
         if aspect.action == "drop":
-            reason = aspect.drop_reason
-            if reason not in DROP_REASONS:
-                reason = drop_reason(text, aspect, options) or "invalid_target"
-            reasons.add(reason)
+            found = aspect.drop_reason
+            if found not in DROP_REASONS:
+                found = drop_reason(text, aspect, options) or "invalid_target"
+            reasons.add(found)
     compared_text = term_key(collapse(text), final.policy)
     return {
-        "risk_s1": not all(in_stage2),
-        "risk_s2": any(in_stage2),
-        "risk_cleared": in_stage2 != [] and not any(in_stage2),
+        "risk_s1": not all(is_second for is_second, _ in risks),
+        "risk_s2": in_stage2,
+        "risk_cleared": bool(risks) and not in_stage2,
         "negation_contrast": negation_contrast,
-        "residual_risk": any(in_stage2) or negation_contrast or unsupported,
+        "residual_risk": in_stage2 or negation_contrast or unsupported,
         "hallucinated": bool(reasons or at(card.ate or card.ate_score, "hallucination_flag")),
         **{f"drop_{reason}": reason in reasons for reason in DROP_REASONS},
         "final_out_of_text": any(p[0] not in compared_text for p in final.pairs["otepol"]),

@@ -6,12 +6,18 @@ one object of a scorecard the last value counts; in other files it is an error.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated, Any
 
 from msgspec import Meta as Limits
 from msgspec import json
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr, model_validator
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BaseModel,
+    ConfigDict,
+    Field,
+    model_validator,
+)
 
 # what the bundled stand-in calls itself where a model's name stands
 STAND_IN = "stand-in (rules, no model)"
@@ -20,21 +26,11 @@ STAND_IN = "stand-in (rules, no model)"
 # A text that a file may leave out, or give as null
 Text = str | None
 
-Id = Text | int
-
 
 class Row(BaseModel):
     model_config = ConfigDict(
         strict=True, extra="ignore", allow_inf_nan=False, protected_namespaces=()
     )
-
-
-def first_id(*values: Id) -> str:
-    """The first of several ids that is there, as text; "" where none is."""
-    for value in values:
-        if value is not None and value != "":
-            return str(value)
-    return ""
 
 
 class Span(Row):
@@ -92,8 +88,7 @@ class TraceEntry(Row):
 
 
 class Meta(Row):
-    text_id: Id = None
-    uid: Id = None
+    text_id: str | int
     input_text: Text = None
     protocol_mode: Text = None
     run_id: Text = None
@@ -174,23 +169,12 @@ class Output(ParsedOutput):
     """One line of outputs.jsonl; `content` is all that it holds."""
 
     meta: Meta
-    _content: dict[str, Any] = PrivateAttr(default_factory=dict)
+    content: Any = None
 
-    @property
-    def content(self) -> dict[str, Any]:
-        """The whole line, for the scorecard that is made of it."""
-        return self._content
-
-    @model_validator(mode="wrap")
+    @model_validator(mode="before")
     @classmethod
-    def _keep(
-        cls,
-        value: Any,
-        validate: Callable[[Any], Any],
-    ) -> Any:
-        output = validate(value)
-        output._content = value
-        return output
+    def _keep(cls, value: Any) -> Any:
+        return {**value, "content": value} if isinstance(value, dict) else value
 
 
 class Ate(Row):
@@ -234,15 +218,9 @@ class Scorecard(WithGold):
 class Gold(WithGold):
     """One line of gold.jsonl."""
 
-    uid: Id = None
-    text_id: Id = None
-    id: Id = None
-
-    def name(self) -> str:
-        return first_id(self.uid, self.text_id, self.id)
-
-    @model_validator(mode="after")
-    def _named(self) -> Gold:
-        if not self.name():
-            raise ValueError("expected uid, text_id or id")
-        return self
+    uid: str = Field(
+        validation_alias=AliasChoices("uid", "text_id", "id"),
+        min_length=1,
+        strict=False,
+        coerce_numbers_to_str=True,
+    )

@@ -28,10 +28,8 @@ from .read import (
     at,
     final_rows,
     gold_rows,
-    profile_of,
     read_gold,
     read_override,
-    text_id,
 )
 from .sample import drop_reason, unit_row, units_frame
 from .schema import Aspect, Output, Scorecard, TupleRow
@@ -77,36 +75,26 @@ def _score_shard(
     gold_by_id, _ = _gold_of(files.get("gold"))
     rows: list[Fields] = []
     for number, card in records:
-        uid = text_id(card)
-        where = {"line": number, "id": uid}
-        if not uid:
-            file.error(
-                "missing-id",
-                "expected a text_id",
-                field="meta.text_id",
-                **where,
-            )
-            continue
-        if options.profile and profile_of(card) not in options.profile:
-            continue
+        uid = str(card.meta.text_id)
         # the tuples of the gold file stand in for the row's own
         gold = gold_by_id[uid] if uid in gold_by_id else gold_rows(card)
         if is_outputs:
             content = scorecard(card, gold, options)
             card = Scorecard.model_validate(content)
-        for field, tuples in (("gold_tuples", gold), ("final_tuples", final_rows(card)[1])):
-            for row in tuples:
-                polarity = polarity_of(row)
-                if polarity and polarity not in KNOWN:
-                    known = ", ".join(sorted(KNOWN))
-                    message = f"polarity {polarity!r} counts as neutral; expected {known}"
-                    file.warn(
-                        "unknown-polarity",
-                        message,
-                        field=field,
-                        **where,
-                    )
         unit = unit_row(card, gold, number, options)
+        if options.profile and unit["profile"] not in options.profile:
+            continue
+        for field, tuples in (("gold_tuples", gold), ("final_tuples", final_rows(card)[1])):
+            for polarity in sorted({*map(polarity_of, tuples)} - KNOWN - {""}):
+                known = ", ".join(sorted(KNOWN))
+                message = f"polarity {polarity!r} counts as neutral; expected {known}"
+                file.warn(
+                    "unknown-polarity",
+                    message,
+                    line=number,
+                    field=field,
+                    id=uid,
+                )
         rows.append(unit)
         if keep_cards:
             if unit["protocol"]:
@@ -118,17 +106,17 @@ def _score_shard(
 
 def _gold_of(path: Path | None) -> tuple[dict[str, list[TupleRow]], Problems]:
     """The tuples of a gold file by sample id, and its problems."""
-    return _read_gold(path, state(path)) if path is not None else ({}, Problems())
+    return _read_gold(path, path and state(path))
 
 
 @lru_cache(maxsize=1)
 def _read_gold(
-    path: Path,
+    path: Path | None,
     _state: Any,
 ) -> tuple[dict[str, list[TupleRow]], Problems]:
     # each process reads the file once, and a forked one has what its parent read
     problems = Problems("skip")
-    return read_gold(File(path, problems)), problems
+    return read_gold(File(path, problems)) if path else {}, problems
 
 
 def score(
@@ -166,15 +154,14 @@ def score(
             what = f"no row has the profile {', '.join(options.profile)!r}"
         raise file.fatal("no-rows", what)
     rows = pd.concat(frames, ignore_index=True)
-    repeated = rows[rows["text_id"].duplicated(keep=False)]
-    ids = zip(repeated["line"].tolist(), repeated["text_id"])
+    ids = zip(rows["line"], rows["text_id"])
     [*unique_records(ids, str, file, "row with this text_id")]
     problems.raise_if_failed()
-    rows = rows.drop_duplicates("text_id")
+    rows = rows.drop_duplicates("text_id", ignore_index=True)
     if aside is not None and keep_cards:
         with (aside / FILES["scorecards"]).open("wb") as cards:
             cards.writelines(rows.pop("scorecard"))
-    units = units_frame(rows.reset_index(drop=True))
+    units = units_frame(rows)
     # the numbers of the override gate are of the run: they stand in its first row
     for name, value in override.items():
         units[name] = value * (units.index == 0)
@@ -254,6 +241,7 @@ def scorecard(
         "profile": output.meta.profile,
         "meta": raw["meta"],
         "inputs": {
+            "aspect_sentiments": [],
             **inputs,
             "gold_tuples": [row.model_dump(exclude_unset=True) for row in gold],
             "ate_debug": {
@@ -262,7 +250,6 @@ def scorecard(
                 "kept_terms": [aspect.term for aspect in filtered if not aspect.drop_reason],
                 "dropped_terms": dropped,
             },
-            "aspect_sentiments": inputs.get("aspect_sentiments") or [],
         },
         "ate": {"hallucination_flag": bool(dropped)},
         "atsa": {"sentiment_judgements": []},

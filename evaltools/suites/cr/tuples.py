@@ -9,7 +9,6 @@ import math
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
@@ -103,8 +102,6 @@ def normalize_term(text: str) -> str:
     'ewg 1등급 보습제'
     """
     text = collapse(text)
-    if text[:1].isalnum() and text[-1:].isalnum():  # nearly every term
-        return text
     # a hash tag is part of a term (and `#` separates entity and attribute of a ref)
     marks = [c for c in text if unicodedata.category(c)[0] == "P" and c != "#"]
     return text.strip("".join([" ", *marks]))
@@ -227,31 +224,23 @@ Pairs = dict[Pair, None]
 
 
 class Match(NamedTuple):
-    """How the predicted pairs of a sample agree with its gold pairs."""
+    """How the predicted pairs of a sample agree with its gold pairs: `missing` are of the gold, `spurious` predicted."""
 
     tp: int
+    fp: int
+    fn: int
     missing: set[Pair]
     spurious: set[Pair]
-
-    @property
-    def counts(self) -> tuple[int, int, int]:
-        """(tp, fp, fn)."""
-        return self.tp, len(self.spurious), len(self.missing)
 
     @property
     def f1(self) -> float:
         """F1 of precision and recall, in [0, 1]; 0 where nothing is matched. [F] 8.
 
-        >>> Match(2, {"a", "b", "c"}, {"d"}).f1
+        >>> Match(2, 1, 3, {("a", "positive")}, set()).f1
         0.5
         """
-        tp, fp, fn = self.counts
-        return 2 * tp / (2 * tp + fp + fn) if tp else 0.0
-
-    @property
-    def is_right(self) -> bool:
-        """Whether nothing is missing, and nothing too much: precision and recall are both 1, or there are no pairs."""
-        return not (self.missing or self.spurious)
+        wrong = self.fp + self.fn
+        return 2 * self.tp / (2 * self.tp + wrong) if self.tp else 0.0
 
 
 class Side:
@@ -302,7 +291,14 @@ def match_pairs(
         if free:
             missing.remove(pair)
             spurious.remove(max(reversed(free), key=lambda other: not other[0]))
-    return Match(len(gold) - len(missing), missing, spurious)
+    fp, fn = len(spurious), len(missing)
+    return Match(
+        len(gold) - fn,
+        fp,
+        fn,
+        missing,
+        spurious,
+    )
 
 
 class TupleF1(NamedTuple):
@@ -362,12 +358,19 @@ def tuple_f1(
     of_gold = Side([_read(value, gold=True) for value in gold], policy)
     of_pred = Side([_read(value) for value in pred], policy)
     found = match_pairs(of_gold.pairs[key], of_pred.pairs[key])
-    tp, *wrong = found.counts
-    precision, recall = (tp / (tp + others) if tp else 0.0 for others in wrong)
-    shares = precision, recall, found.f1
+    tp, fp, fn, *_ = found
+    precision, recall = (tp / (tp + wrong) if tp else 0.0 for wrong in (fp, fn))
+    f1 = found.f1
     if policy.pairless == "out" and not of_gold.pairs[key]:
-        shares = math.nan, math.nan, math.nan
-    return TupleF1(*shares, *found.counts)
+        precision = recall = f1 = math.nan
+    return TupleF1(
+        precision,
+        recall,
+        f1,
+        tp,
+        fp,
+        fn,
+    )
 
 
 def _read(
@@ -396,18 +399,15 @@ def rank(
     return grounding.strip().lower() == "explicit", confidence, not row.drop_reason
 
 
-def representatives(
+def by_aspect(
     ranked: Ranked,
     aspects: Iterable[str],
-) -> list[EvalTuple]:
-    """The tuple of the highest rank of each aspect, the first of equals. [M] 3.4.
-
-    `aspects` are those of the tuples, in the same order.
-    """
-    best: dict[str, tuple[Rank, EvalTuple]] = {}
+) -> dict[str, list[tuple[Rank, EvalTuple]]]:
+    """Aspect -> its tuples with their ranks. `aspects` are those of the tuples, in the same order."""
+    groups: dict[str, list[tuple[Rank, EvalTuple]]] = {}
     for aspect, member in zip(aspects, ranked):
-        best[aspect] = max(best.get(aspect, member), member, key=itemgetter(0))
-    return [named for _, named in best.values()]
+        groups.setdefault(aspect, []).append(member)
+    return groups
 
 
 def conflicts(
@@ -416,12 +416,12 @@ def conflicts(
 ) -> tuple[bool, bool]:
     """Whether some aspect carries two polarities; whether it still does among its highest-ranking tuples. [M] 3.4, D7.
 
-    `aspects` as of `representatives`; tuples without an aspect are left out.
+    `aspects` as of `by_aspect`; tuples without an aspect are left out.
     """
-    if len({named.polarity for _, named in ranked}) < 2:  # most samples
-        return False, False
-    found = [(aspect, *member) for aspect, member in zip(aspects, ranked) if aspect]
-    highest = dict(sorted((aspect, rank) for aspect, rank, _ in found))
-    raw = {(aspect, named.polarity) for aspect, _, named in found}
-    best = {(aspect, named.polarity) for aspect, rank, named in found if rank == highest[aspect]}
-    return len(raw) > len(highest), len(best) > len(highest)
+    raw = unsettled = False
+    for aspect, members in by_aspect(ranked, aspects).items():
+        if aspect and len({named.polarity for _, named in members}) > 1:
+            raw = True
+            highest, _ = max(members)
+            unsettled |= len({named.polarity for rank, named in members if rank == highest}) > 1
+    return raw, unsettled
