@@ -101,33 +101,28 @@ def report(batch: Batch, paths: Sequence[str]) -> None:
     """Score every run, and plan its report, or one report of all where the suite sees its runs together."""
     suite, name = batch.suite, batch.options["name"]
     is_study = suite.together and len(paths) > 1  # --name names the report then
-    found = _find(
+    runs = _score(
         batch,
-        paths,
-        None if is_study else name,
-        stored=suite.together,
+        _find(
+            batch,
+            paths,
+            None if is_study else name,
+            suite.together,
+        ),
     )
-    runs = _score(batch, found)
-    if is_study and len(runs) > 1:
-        _report_study(
+    if len(runs) > 1 and (is_study or suite.runs is not None):
+        _report_study(batch, suite.notebook if is_study else suite.study_notebook, runs)
+        return
+    _show(batch, runs)
+    for one in runs:
+        paper = study([one.folder], name=one.name) if batch.options["paper"] else None
+        _plan_report(
             batch,
             suite.notebook,
-            runs,
-            baseline=runs[0].name,
+            one.name,
+            [one],
+            paper,
         )
-    elif len(runs) > 1 and suite.runs is not None:
-        _report_study(batch, suite.study_notebook, runs)
-    else:
-        _show(batch, runs)
-        for one in runs:
-            paper = study([one.folder], name=one.name) if batch.options.get("paper") else None
-            _plan_report(
-                batch,
-                suite.notebook,
-                one.name,
-                [one],
-                paper,
-            )
 
 
 def report_seeds(
@@ -202,8 +197,6 @@ def run_all(
     ):
         for index, future in futures:
             name, error = names[index], future.exception()
-            if isinstance(error, UsageError) and len(tasks) == 1:
-                raise error
             if error is not None:
                 batch.lost[name] = tell(error, name)
             step(name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import redirect_stdout, suppress
+from copy import copy
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
@@ -31,7 +32,7 @@ from ..core.commands import (
 from ..core.errors import UsageError, echo
 from ..core.files import find_runs, resolve, safe_name
 from ..core.language import LANGUAGES, PACKAGE
-from ..core.plugins import get_suite, load_suite_file
+from ..core.plugins import get_suite
 from ..core.results import run_folders
 from ..core.workers import Workers
 from ..report.make_study import suite_of_run
@@ -241,57 +242,43 @@ class RunsCommand(click.Command):
     Its parameter `suite` is that suite; None where it cannot be told.
     """
 
-    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Its own, and the options of the suite once that is known."""
-        return [*super().get_params(ctx), *ctx.meta.get("suite_options", [])]
-
     def parse_args(
         self,
         ctx: click.Context,
         args: list[str],
     ) -> list[str]:
+        """As usual, with the options of the suite; says which options make nothing of runs that are scored already."""
         suite = self._suite_of(ctx, args)
+        ctx.command = copy(self)
         if suite is not None:
             own_names = [param.name for param in self.params]
             further = [name for name in suite.options.settable() if name not in own_names]
-            ctx.meta["suite_options"] = suite_options(suite.options, further)
-        rest = super().parse_args(ctx, args)
-        ctx.params["suite"] = suite
-        self._warn_of_finished(ctx)
-        return rest
-
-    def _warn_of_finished(self, ctx: click.Context) -> None:
-        """Say which options make nothing of runs that are scored already."""
-        suite_names = [option.name or "" for option in ctx.meta.get("suite_options", [])]
+            ctx.command.params = [*self.params, *suite_options(suite.options, further)]
+        rest = click.Command.parse_args(ctx.command, ctx, args)
+        names = [*RESAMPLING, *suite.options.settable()] if suite else RESAMPLING
         typed = [
-            name
-            for name in ("quiet", *RESAMPLING, *suite_names)
+            f"--{name.replace('_', '-')}"
+            for name in names
             if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
         ]
-        if not typed or "quiet" in typed:
-            return
-        options = ", ".join(f"--{name.replace('_', '-')}" for name in typed)
-        for run in ctx.params.get("runs") or [ctx.params["baseline"], ctx.params["candidate"]]:
-            # what is wrong with a run is said by the command
-            with suppress(UsageError, OSError, ValueError):
+        if typed and ctx.get_parameter_source("quiet") is not ParameterSource.COMMANDLINE:
+            for run in ctx.params.get("runs") or [ctx.params["baseline"], ctx.params["candidate"]]:
                 if any(run_folders(resolve(path)) for path in find_runs(run)):
-                    echo(
-                        f"warning: {run}: scored already, kept as it is without {options}",
-                        err=True,
-                    )
+                    message = f"scored already, kept as it is without {', '.join(typed)}"
+                    echo(f"warning: {run}: {message}", err=True)
+        ctx.params["suite"] = suite
+        return rest
 
     def _suite_of(
         self,
         ctx: click.Context,
         args: list[str],
     ) -> Any:
-        """The suite that --suite names, that of --suite-file, or that of the first argument which is a run."""
+        """The suite of --suite-file, that which --suite names, or that of the first argument which is a run."""
         parser = self.make_parser(ctx)
         parser.ignore_unknown_options = True  # those of the suite are not known yet
         values, _, _ = parser.parse_args(list(args))
-        file = values.get("suite_file")
-        of_file = load_suite_file(Path(file)) if file else ctx.meta.get("suite")
-        suite = values.get("suite", of_file)
+        suite = values.get("suite_file", values.get("suite", ctx.meta.get("suite")))
         if suite is not None:
             return get_suite(suite)
         for text in args:  # what an option is given is seldom a run

@@ -136,9 +136,9 @@ def test_check_lists_problems_and_writes_nothing(here: Path) -> None:
     path.write_text('{"id": "c", "answer": 3}\n{broken\n', encoding="utf-8")
     done = call("check", "summary", path, status=3)
     assert f"{path}:1: answer:" in done.output and f"{path}:2:" in done.output
-    assert "3 errors" in done.stdout  # and no case is left that can be used
+    assert "errors: 3," in done.stdout  # and no case is left that can be used
     for suite, (run, _) in SUITES.items():
-        assert "0 errors" in call("check", suite, example(run.removeprefix("example:"))).stdout
+        assert "errors: 0," in call("check", suite, example(run.removeprefix("example:"))).stdout
     assert written(here) == {"cases.jsonl"}
 
 

@@ -89,7 +89,7 @@ def test_the_option_stands_before_the_group_too_and_processes_know_the_suite(her
     call(*SUITE, "score", "labels", "run.jsonl", "second.jsonl", "-q", *QUICK, "-j", "2")
     assert {p.name for p in here.glob("outputs/results/[!.]*")} == {"run", "second"}
     assert "labels" in call(*SUITE, "score", "--help").stdout
-    assert "0 errors" in call("check", *SUITE, "labels", "run.jsonl").stdout
+    assert "errors: 0," in call("check", *SUITE, "labels", "run.jsonl").stdout
 
 
 # --- what is wrong with a suite, a record, a study

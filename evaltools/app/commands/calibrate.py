@@ -70,7 +70,7 @@ def calibrate(
     A label is a number from 0 to 1, yes or no, pass or fail, 합격 or 불합격, 예 or 아니요. The corrected mean is what
     people would give all cases; below 30 labels of a metric there is none.
     """
-    refuse_input(out, [path for path in (scores, labels) if path])
+    refuse_input(out, filter(None, (scores, labels)))
     problems = Problems()
     scored = calibration.read_scores(File(scores, problems))
     problems.raise_if_failed()

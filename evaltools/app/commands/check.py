@@ -59,7 +59,7 @@ def _check_command(
                 check_file(path, problems, **values)
         problems.tell()
         n_errors, n_warnings = problems.count("error"), problems.count("warning")
-        echo(f"{n_errors} errors, {n_warnings} warnings in {len(files)} input(s)")
+        echo(f"errors: {n_errors}, warnings: {n_warnings}, inputs: {len(files)}")
         raise Exit(BAD_INPUT if n_errors else 0)
 
     return command

@@ -21,7 +21,6 @@ from ...core.results import (
     METRICS,
     NO_MANIFEST,
     SPOILT,
-    UNITS,
     MetricsFile,
     run_folders,
     spoilt_files,
@@ -30,7 +29,7 @@ from ...report.evaluate import load
 from ...report.make_study import compare
 from ...report.page import environment
 from ...report.study_sentences import verdict_text
-from ...report.text import number, visible
+from ...report.text import number
 from ...stats.effects import MIN_UNITS
 from ..options import margin_option, named_numbers
 
@@ -96,26 +95,20 @@ def gate(
     if margin and baseline is None:
         raise UsageError("--margin is how much worse than a baseline: give --baseline RESULT")
     if junit is not None:
-        refuse_input(junit, [path for path in (result, baseline) if path is not None])
+        refuse_input(junit, filter(None, (result, baseline)))
     content = read_metrics(result)
-    bounds = [(">=", *bound) for bound in minima] + [("<=", *bound) for bound in maxima]
-    rows = [_bound(result, content, use, *bound) for bound in bounds]
+    rows = [
+        _bound(result, content, use, sign, *bound)
+        for sign, bounds in zip(SIGNS, (minima, maxima))
+        for bound in bounds
+    ]
     if baseline is not None:
         rows += _against_baseline(result, baseline, margin)
     if strict or not rows:
         rows += _verdicts(result, content, strict)
-    rows = [
-        Requirement(
-            visible(name),
-            met,
-            visible(reason),
-        )
-        for name, met, reason in rows
-    ]
     if junit is not None:
         template = environment().get_template("report/junit.xml.j2")
-        named = visible(content.run or str(result))
-        write_text(junit, template.render(rows=rows, result=named) + "\n")
+        write_text(junit, template.render(rows=rows, result=content.run or str(result)) + "\n")
     for row in rows:
         word = {None: "SKIP", True: "PASS", False: "FAIL"}[row.met]
         echo(f"{word} {row.name} {row.reason}")
@@ -150,9 +143,7 @@ def read_metrics(path: Path) -> MetricsFile:
 
 def _folders(path: Path) -> list[Path]:
     """The results folders of a result's runs; the result itself where it has neither a manifest nor units."""
-    folder = path.parent if path.is_file() else path
-    has_more = (folder / NAME).exists() or (folder / UNITS).exists()
-    return run_folders(folder) if has_more else [path]
+    return run_folders(path.parent if path.is_file() else path) or [path]
 
 
 def _bound(
@@ -174,20 +165,12 @@ def _bound(
     if name in content.blocked:
         checks = content.checks or ()
         why = [c.message for c in checks if name in c.blocks or c.code == row.blocked]
-        return Requirement(
-            name,
-            False,
-            ": ".join([BLOCKED, *why[:1]]),
-        )
+        return Requirement(name, False, ": ".join([BLOCKED, *why[:1]]))
     end = WORST[sign] if use == "worst" else use
     value = getattr(row, end)
     met = value is not None and SIGNS[sign](value, limit)
     shown = "not measured" if value is None else f"{value:.6g}"
-    return Requirement(
-        name,
-        met,
-        f"{end} {shown} {sign} {limit:g}",
-    )
+    return Requirement(name, met, f"{end} {shown} {sign} {limit:g}")
 
 
 def _verdicts(
@@ -235,14 +218,7 @@ def _against_baseline(
     )
     names = list(dict.fromkeys([*study.usual, *margins]))
     lost = [name for name in names if name in blocked_now - blocked_before]
-    rows = [
-        Requirement(
-            name,
-            False,
-            BLOCKED,
-        )
-        for name in lost
-    ]
+    rows = [Requirement(name, False, BLOCKED) for name in lost]
     for name in margins.keys() - lost:
         study.directed(name)  # says so where no difference is harm
     measured = [name for name in names if name not in study.blocked]
@@ -271,20 +247,12 @@ def _difference(row: Row, margin: float | None) -> Requirement:
         fails = margin is not None or (is_lost and (n_missing or row["not_random"]))
         if n_missing or row["missing_baseline"]:
             verdict += f": {n_missing:g} values are missing here, {row['missing_baseline']:g} in the baseline"
-        return Requirement(
-            name,
-            False if fails else None,
-            f"{verdict} {title}",
-        )
+        return Requirement(name, False if fails else None, f"{verdict} {title}")
     a, b, delta = (row[of] for of in ("value_baseline", "value_candidate", "delta"))
     change = f"{number(b)} against {number(a)}, difference {number(delta, signed=True)}"
     change = change.replace("−", "-")
     if margin is None:
-        return Requirement(
-            name,
-            row["verdict"] != "worse",
-            f"{change}: {verdict} {title}",
-        )
+        return Requirement(name, row["verdict"] != "worse", f"{change}: {verdict} {title}")
     # 0 - margin, as -margin of 0 would be printed as -0
     sign, limit = ("<=", margin) if row["better"] == "lower" else (">=", 0 - margin)
     end = WORST[sign]
@@ -294,8 +262,4 @@ def _difference(row: Row, margin: float | None) -> Requirement:
         end += " with the missing at their worst"
     is_met = bool(SIGNS[sign](bound, limit))  # False where there is no interval: nan
     shown = number(bound, 4, signed=True).replace("−", "-")
-    return Requirement(
-        name,
-        is_met,
-        f"{change}: {end} {shown} {sign} {limit:+g} {title}",
-    )
+    return Requirement(name, is_met, f"{change}: {end} {shown} {sign} {limit:+g} {title}")

@@ -131,12 +131,9 @@ def _make_again(
             raise Problems().fatal("missing-input", text, file=entry.path)
         found.sort(key=lambda path: sha256(path) != entry.sha256)
         files[entry.path] = str(found[0])
-    free: Fields = {}
-    for name in suite.options.free():
-        if name in options:
-            value = options[name]
-            # one that names an input names it where that is now
-            free[name] = files.get(str(Path(value)), value) if isinstance(value, str) else value
+    known = [name for name in suite.options.free() if name in options]
+    # one that names an input names it where that is now
+    free: Fields = {name: files.get(str(Path(str(options[name]))), options[name]) for name in known}
     return evaluate(
         suite,
         files[member.inputs[0].path],

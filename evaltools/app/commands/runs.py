@@ -204,7 +204,9 @@ def plan(
         f"samples: units ({pilot.suite.unit}); samples_low to samples_high: what these runs leave open."
     )
     if 1 in seeds:
-        paragraph("1 seed: for these two runs only; more seeds speak for the two systems.")
+        paragraph(
+            "1 seed: a claim about these two runs only; more seeds: about the two systems, which may need more."
+        )
     lacking = planned.loc[planned["samples"].isna(), "seeds"].astype(str).unique()
     if len(lacking):
         paragraph(

@@ -73,6 +73,8 @@ class TableOptions(SuiteOptions):
         def change(name: str, **fields: Any) -> None:
             if name not in changes:
                 raise UsageError(f"{source} has no metric {name!r}; {nearest(name, list(changes))}")
+            if changes[name].keys() & fields.keys():
+                raise UsageError(f"{name!r}: give its bounds once, and --lower or --higher once")
             changes[name] |= fields
 
         for text in self.bounds:

@@ -163,7 +163,7 @@ def test_the_command_that_checks_rule_files_lists_every_problem(tmp_path: Path) 
     good = Path(__file__).parents[3] / "evaltools" / "suites" / "summary" / "rules" / "seed.json"
     found = CliRunner().invoke(main, ["check", "rules", str(bad), str(absent), str(good)])
     assert found.exit_code == 3
-    assert found.stdout == "3 errors, 0 warnings in 3 input(s)\n"
+    assert found.stdout == "errors: 3, warnings: 0, inputs: 3\n"
     codes = [line.rpartition(" ")[2] for line in found.stderr.splitlines()]
     assert codes == ["[bad-field]", "[bad-field]", "[missing-file]"]
     assert CliRunner().invoke(main, ["check", "rules", str(good)]).exit_code == 0

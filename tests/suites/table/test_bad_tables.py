@@ -106,6 +106,7 @@ def test_too_many_metrics_are_a_column_taken_for_another(tmp_path: Path) -> None
         (("--bounds", "acc"), "--bounds 'acc': expected NAME=LOW,HIGH"),
         (("--bounds", "acc=1,0"), "--bounds 'acc=1,0': expected NAME=LOW,HIGH with LOW below HIGH"),
         (("--bounds", "acc=0,inf"), "expected NAME=LOW,HIGH with LOW below HIGH, both finite"),
+        (("--lower", "acc", "--higher", "acc"), "give its bounds once, and --lower or --higher"),
         (("--lower", "los"), "has no metric 'los'; did you mean loss?"),
     ],
 )
@@ -142,7 +143,7 @@ def test_a_seed_in_some_rows_of_a_condition_only_is_bad_input(tmp_path: Path) ->
 def test_what_is_no_text_is_one_problem(name: str, start: bytes, said: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(start + bytes(range(256)) * 20)
     done = call("check", "table", tmp_path / name, status=3)
-    assert said in done.output and "1 errors, 0 warnings" in done.output
+    assert said in done.output and "errors: 1, warnings: 0" in done.output
 
 
 def test_a_cell_far_from_the_table_costs_nothing(tmp_path: Path) -> None:
@@ -168,4 +169,4 @@ def test_more_errors_than_are_listed_are_counted(tmp_path: Path) -> None:
         et.evaluate("table", path)
     # 20 of them, the file without a row, and how many more there are
     assert len(error.value.problems) == 22
-    assert "26 errors, 0 warnings" in call("check", "table", path, status=3).output
+    assert "errors: 26, warnings: 0" in call("check", "table", path, status=3).output
