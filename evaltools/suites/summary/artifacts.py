@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from ...core.files import write_csv
@@ -87,12 +86,11 @@ def scores_frame(
     """
     parts = []
     for metric in METRICS:
-        part = units[["case_id", "tags"]].assign(metric=metric)
-        for name, ending in OF_METRIC.items():
-            part[name] = units.get(metric + ending, np.nan)
-        parts.append(part.assign(threshold=thresholds.get(metric, np.nan)))
-    scores = pd.concat(parts).sort_index(kind="stable")
-    return scores[list(SCORES)].reset_index(drop=True)
+        columns = {metric + ending: name for name, ending in OF_METRIC.items()}
+        part = units.drop(columns="state").rename(columns=columns)
+        part = part.assign(metric=metric, threshold=thresholds.get(metric))
+        parts.append(part.reindex(columns=SCORES))
+    return pd.concat(parts).sort_index(kind="stable").reset_index(drop=True)
 
 
 def sheets(run: Run) -> list[Sheet]:

@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from .dates import StatedDay, clock_values, date_values, days_from
-from .phrases import find_outside
 from .quantities import QuantityReader, UnitWords
-from .rules import Rules, compiled
+from .rules import Rules
 from .text import NATIVE, any_of, hangul_value, normalise, written
 
 
@@ -90,9 +89,8 @@ def _stated(
         yield unit.kind, unit.base, value, found.start, found.end, found.support_only
     for named in rules.values:
         value = named.value if isinstance(named.value, str) else f"{named.value:g}"
-        not_within = compiled(rules, named.not_within)
-        for number, sources in enumerate((named.phrases, named.support)):
-            for start, end in find_outside(compiled(rules, sources), not_within, text):
+        for number, phrases in enumerate((named.phrases, named.support)):
+            for start, end in rules.find(phrases, text, named.not_within):
                 yield named.kind, named.base, value, start, end, number > 0
 
 

@@ -24,7 +24,7 @@ linear.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from itertools import chain
 
@@ -86,57 +86,10 @@ def find_all(phrases: Compiled, text: str) -> Spans:
     return outermost
 
 
-def find_outside(
-    phrases: Compiled,
-    not_within: Compiled,
-    text: str,
-) -> Spans:
-    """Where the phrases match without touching a word of `not_within` (단서 in 진단서)."""
-    forbidden = find_all(not_within, text)
-    outside: Spans = []
-    following = 0
-    for start, end in find_all(phrases, text):
-        while following < len(forbidden) and forbidden[following][1] <= start:
-            following += 1
-        if following == len(forbidden) or forbidden[following][0] >= end:
-            outside.append((start, end))
-    return outside
-
-
-def search(phrases: Compiled, text: str) -> Match | None:
-    """The match that begins first."""
-    matches = [regex.search(text) for regex in _to_try(phrases, text)]
-    return min(filter(None, matches), key=lambda match: match.start(), default=None)
-
-
 def _to_try(phrases: Compiled, text: str) -> list[re.Pattern[str]]:
     """The regexes that can match: those of which an anchor occurs, each once, in order."""
     regexes = [regex for anchor, regex in phrases if anchor in text]
     return [*map(_regex, dict.fromkeys(regexes))]
-
-
-@cache
-def near_end(phrases: Compiled, reach: int) -> Compiled:
-    """The phrases, to match only where at most `reach` characters follow."""
-    end = rf"(?=[\s\S]{{0,{reach}}}\Z)"
-    return tuple((anchor, f"(?:{regex}){end}") for anchor, regex in phrases)
-
-
-def compile_phrases(
-    sources: Iterable[str],
-    mode: str,
-    particles: Sequence[str],
-    words: Mapping[str, str] = {},
-) -> Compiled:
-    """The phrases, with `words` for each {name} in a flex one. ValueError for one that is not well formed."""
-    compiled: list[tuple[str, str]] = []
-    for source in sources:
-        try:
-            phrase = expand(source, words) if mode == "flex" else source
-            compiled.extend(_compile(phrase, mode, tuple(particles)))
-        except ValueError as e:
-            raise ValueError(f"{source!r}: {e}") from None
-    return tuple(compiled)
 
 
 def expand(source: str, words: Mapping[str, str]) -> str:
@@ -156,11 +109,12 @@ def expand(source: str, words: Mapping[str, str]) -> str:
 
 
 @cache
-def _compile(
+def compile_phrase(
     source: str,
     mode: str,
     particles: tuple[str, ...],
 ) -> Compiled:
+    """A phrase without {name}, ready to search with; ValueError for one that is not well formed."""
     source = source.lower()
     if source.count("…") > MOST_GAPS:
         raise ValueError(f"at most {MOST_GAPS} of the sign …: each more takes 12 times as long")

@@ -27,7 +27,7 @@ from ...core.files import Names, nearest, sha256
 from ...core.json_files import read_json
 from ...core.manifest import policy_hash
 from ...core.records import File, misfit
-from .phrases import Compiled, compile_phrases, expand
+from .phrases import Compiled, Spans, compile_phrase, expand, find_all
 from .text import composed
 
 DEFAULT_RULES = "ko-insurance"
@@ -290,6 +290,18 @@ class Rules(_Strict):
         """The wordings of a follow-up where none is due."""
         return _with(self.followup, self.followup.sure or self.followup.phrases)
 
+    def find(
+        self,
+        phrases: Phrases,
+        text: str,
+        not_within: Phrases = (),
+    ) -> Spans:
+        """Where any of the phrases stands without touching a word of `not_within` (단서 in 진단서): spans in order."""
+        words = find_all(compiled(self, not_within), text)
+        forbidden = {place for span in words for place in range(*span)}
+        spans = find_all(compiled(self, phrases), text)
+        return [span for span in spans if forbidden.isdisjoint(range(*span))]
+
     __hash__ = object.__hash__  # what is compiled, or read in a text, is kept by the object
 
 
@@ -320,7 +332,14 @@ PHRASES = {
 @cache
 def compiled(rules: Rules, sources: Names) -> Compiled:
     """Phrases of a rule set, ready to search with; ValueError for one that is not well formed."""
-    return compile_phrases(sources, rules.match, rules.particles, rules.alternatives)
+    found: list[tuple[str, str]] = []
+    for source in sources:
+        try:
+            phrase = expand(source, rules.alternatives) if rules.match == "flex" else source
+            found += compile_phrase(phrase, rules.match, rules.particles)
+        except ValueError as e:
+            raise ValueError(f"{source!r}: {e}") from None
+    return tuple(found)
 
 
 def normal_tag(tag: str) -> str:

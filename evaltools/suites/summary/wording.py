@@ -18,8 +18,7 @@ from dataclasses import dataclass, replace
 from ...core.files import Fields
 from .entities import ReadText, Texts
 from .facts import STOP, syllable_pairs
-from .phrases import find_outside, near_end, search
-from .rules import PhraseSet, Rules, compiled
+from .rules import PhraseSet, Rules
 from .text import normalise
 
 SENTENCE_END = re.compile(r"[!?\n;]|\.(?![0-9])")
@@ -72,9 +71,7 @@ def find_matches(
     """The matches of a phrase set in a text."""
     text = read.norm
     standing, bare, let_off = [], [], []
-    phrases, not_within = compiled(rules, named.phrases), compiled(rules, named.not_within)
-    needs, telling = compiled(rules, named.needs), compiled(rules, rules.told)
-    for start, end in find_outside(phrases, not_within, text):
+    for start, end in rules.find(named.phrases, text, named.not_within):
         match: Fields = {"text": read.raw[start:end], "at": [start, end]}
         taken_back = _let_off(
             named,
@@ -83,12 +80,13 @@ def find_matches(
             end,
             rules,
         )
-        told = search(telling, text[end : end + TOLD_WITHIN])
+        told = rules.find(rules.told, text[end : end + TOLD_WITHIN])
+        vicinity = around(text, (start, end), NEEDED_WITHIN)
         if taken_back:
             let_off.append(match | taken_back)
-        elif not needs or search(needs, around(text, (start, end), NEEDED_WITHIN)):
+        elif not named.needs or rules.find(named.needs, vicinity):
             standing.append(match)
-        elif told and told.start() == 0:
+        elif told and told[0][0] == 0:
             bare.append(match)
         else:
             let_off.append(match | {"let_off": ONLY_NAMED, "by": match["text"]})
@@ -103,26 +101,25 @@ def _let_off(
     rules: Rules,
 ) -> dict[str, str]:
     """Why a match is taken back, and by what words near it in its clause; {} where it stands."""
-    clause_ends = compiled(rules, rules.clause_ends)
     first = max(0, start - REACH)
     before = SENTENCE_END.split(text[first:start])[-1]
     after = text[end : end + REACH]
     sentence_end = SENTENCE_END.search(after)
     if sentence_end:
         after = after[: sentence_end.end()]
-    ends = search(clause_ends, after)
-    limit = ends.start() if ends else len(after)
+    ends = rules.find(rules.clause_ends, after)
+    limit = ends[0][0] if ends else len(after)
     blanks = len(after) - len(after.lstrip())
     for name in named.let_off:
         rule = rules.let_offs[name]
-        unless = compiled(rules, rule.unless)
-        match = search(compiled(rules, rule.after), after)
-        is_near = match and match.start() <= min(rule.near + blanks, limit)
-        if match and is_near and not search(unless, after[: match.end()]):
-            return {"let_off": rule.reason, "by": match[0].strip()}
-        match = search(near_end(compiled(rules, rule.before), rule.near), before)
-        if match and not search(unless, before[match.start() :]):
-            return {"let_off": rule.reason, "by": match[0].strip()}
+        for first, last in rules.find(rule.after, after)[:1]:
+            is_near = first <= min(rule.near + blanks, limit)
+            if is_near and not rules.find(rule.unless, after[:last]):
+                return {"let_off": rule.reason, "by": after[first:last].strip()}
+        for first, last in rules.find(rule.before, before)[-1:]:
+            is_near = last >= len(before) - rule.near
+            if is_near and not rules.find(rule.unless, before[first:]):
+                return {"let_off": rule.reason, "by": before[first:last].strip()}
     return {}
 
 

@@ -12,7 +12,6 @@ from click.testing import CliRunner
 from evaltools.app.cli import main
 from evaltools.core.errors import InputError, Problems
 from evaltools.core.records import File
-from evaltools.suites.summary.phrases import compile_phrases, find_all
 from evaltools.suites.summary.rules import (
     load_rules,
     read_rules,
@@ -140,8 +139,7 @@ def test_a_wrong_file_is_refused_by_the_name_of_its_field(
     ],
 )
 def test_signs_of_a_phrase(pattern: str, text: str, found: list[str]) -> None:
-    phrases = compile_phrases([pattern], "flex", ["이", "로", "가", "를"])
-    assert [text[a:b] for a, b in find_all(phrases, text)] == found
+    assert [text[a:b] for a, b in load_rules("ko-insurance").find((pattern,), text)] == found
 
 
 def test_words_stand_for_their_alternatives(tmp_path: Path) -> None:
