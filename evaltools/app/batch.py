@@ -22,7 +22,6 @@ from ..core.files import (
     safe_name,
 )
 from ..core.language import language, say, speak, speaking
-from ..core.manifest import require_out
 from ..core.results import result_hash, run_folders
 from ..core.scoring import locate, run_names
 from ..core.suite import Suite
@@ -220,7 +219,6 @@ def _find(
     languages = suite_languages(suite)
     if language() not in languages:
         raise UsageError(f"--lang: pages of {suite.name} speak {', '.join(languages)}")
-    require_out(out)
     replaceable(out)
     if name is not None and len(paths) > 1:
         raise UsageError("--name goes with one run only")

@@ -18,7 +18,7 @@ import click
 from click.exceptions import Exit
 
 from .. import __version__
-from ..core.commands import LazyGroup, added, suite_file_option
+from ..core.commands import Later, added, suite_file_option
 from ..core.errors import INTERRUPTED, echo, tell
 
 # each command: its module in `commands`, and what the help says of it
@@ -58,16 +58,14 @@ def _messages() -> Iterator[None]:
         raise Exit(tell(e)) from None
 
 
-def load_command(name: str) -> click.Command | None:
-    """The command of that name; None where there is none."""
-    if name not in COMMANDS:
-        return None
+def load_command(name: str) -> click.Command:
+    """The command of that name, one of COMMANDS."""
     module, _ = COMMANDS[name]
     command: click.Command = getattr(import_module(f".commands.{module}", __package__), name)
     return command
 
 
-class MainGroup(LazyGroup):
+class MainGroup(click.Group):
     """All commands; ends as `_messages` says, also when it is told to terminate."""
 
     def __call__(
@@ -94,9 +92,10 @@ class MainGroup(LazyGroup):
 
 @click.group(
     cls=MainGroup,
-    load=load_command,
-    texts=lambda: {name: text for name, (_, text) in COMMANDS.items()},
-    commands=added("COMMANDS"),
+    commands={
+        **{name: Later(name, load_command, text) for name, (_, text) in COMMANDS.items()},
+        **added("COMMANDS"),
+    },
     context_settings={
         "help_option_names": ["-h", "--help"],
         "max_content_width": 100,

@@ -17,7 +17,6 @@ from ..core.commands import (
     PATH,
     Decorator,
     Number,
-    WholeNumber,
     lang_option,
     n_resamples_option,
     number,
@@ -27,7 +26,6 @@ from ..core.commands import (
     suite_file_option,
     together,
     verbose_option,
-    whole_number,
 )
 from ..core.errors import UsageError, echo
 from ..core.files import find_runs, resolve, safe_name
@@ -66,7 +64,7 @@ resampling_options = together(
     ),
     click.option(
         "--seed",
-        type=WholeNumber(0),
+        type=click.IntRange(0),
         default=0,
         help="Seed of the resampling.",
     ),
@@ -86,7 +84,7 @@ def jobs_option(
         "-j",
         "--jobs",
         *name,
-        type=WholeNumber(1),
+        type=click.IntRange(1),
         default=default,
         help="Processes at once.",
         **attributes,
@@ -225,7 +223,7 @@ def _suite_option(name: str, field: FieldInfo) -> click.Option:
     flag = f"--{name.replace('_', '-')}"
     if kind is bool:
         flag += f"/--no-{flag[2:]}"
-    click_types = {bool: None, Path: PATH, int: whole_number, float: number}
+    click_types = {bool: None, Path: PATH, float: number}
     choices = click.Choice(get_args(kind)) if get_origin(kind) is Literal else kind
     return click.Option(
         [flag],

@@ -5,17 +5,17 @@ The commands of a group are loaded when they are asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 import click
 
 from .. import BUILT_IN
-from .files import Fields, plain_number, require_nameable
+from .files import Fields, require_nameable
 from .language import LANGUAGES, speak
 
 # what adds options to the function of a command
@@ -33,34 +33,18 @@ class NameablePath(click.Path):
 PATH = NameablePath(path_type=Path)
 
 
-def number(text: Any, kind: Callable[[Any], Any] = float) -> Any:
-    """A finite number in plain digits."""
-    with suppress(ValueError):
-        value = plain_number(text, kind)
-        if abs(value) < float("inf"):
-            return value
-    word = "whole" if kind is int else "finite"
-    raise click.BadParameter(f"{str(text)[:80]!r} is no {word} number in plain digits")
-
-
-def whole_number(text: Any) -> Any:
-    """A whole number in plain digits."""
-    return number(text, int)
-
-
 class Number(click.FloatRange):
     """A finite number within limits."""
 
     def convert(self, value: Any, *place: Any) -> Any:
-        return super().convert(number(value), *place)
+        number = super().convert(value, *place)
+        if not isfinite(number):
+            self.fail(f"{value!r} is not a finite number.", *place)
+        return number
 
 
-class WholeNumber(click.IntRange):
-    """A whole number within limits."""
-
-    def convert(self, value: Any, *place: Any) -> Any:
-        return super().convert(whole_number(value), *place)
-
+# a function too: a text -> its number
+number = Number()
 
 # a run may also be example:NAME, a common prefix, or several joined by commas
 RUN = NameablePath(path_type=str)
@@ -97,7 +81,11 @@ def together(*options: Decorator) -> Decorator:
 out_option = click.option(
     "-o",
     "--out",
-    type=PATH,
+    type=NameablePath(
+        file_okay=False,
+        writable=True,
+        path_type=Path,
+    ),
     default=Path("outputs"),
     help="Folder of all results.",
 )
@@ -120,7 +108,7 @@ lang_option = click.option(
 
 n_resamples_option = click.option(
     "--n-resamples",
-    type=WholeNumber(100, 10_000_000),
+    type=click.IntRange(100, 10_000_000),
     default=10_000,
     help="Bootstrap resamples.",
 )
@@ -171,42 +159,39 @@ suite_file_option = click.option(
 )
 
 
-def suite_texts() -> dict[str, str]:
-    """The name of every suite, each a command; the help says no more of them."""
-    from .plugins import suite_names
+class Later(click.Command):
+    """A command that `load(name)` gives when it is asked for; `text` is what the help of its group says of it."""
 
-    return dict.fromkeys(suite_names(), "")
+    def __init__(
+        self,
+        name: str,
+        load: Callable[[str], click.Command],
+        text: str = "",
+    ) -> None:
+        super().__init__(name, short_help=text)
+        self.load = load
+
+    def make_context(self, *arguments: Any, **settings: Any) -> click.Context:
+        command = self.load(arguments[0])
+        return command.make_context(*arguments, **settings)
 
 
-class LazyGroup(click.Group):
-    """A group with further commands: `load(name)` gives one, or None; `texts()` says what the help has of each."""
+class SuiteGroup(click.Group):
+    """A group with a command for every suite, which `load(name)` gives."""
 
     def __init__(
         self,
         *arguments: Any,
-        load: Callable[[str], click.Command | None],
-        texts: Callable[[], Mapping[str, str]] = suite_texts,
+        load: Callable[[str], click.Command],
         **attributes: Any,
     ) -> None:
         super().__init__(*arguments, **attributes)
         self.load = load
-        self.texts = texts
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*self.texts(), *super().list_commands(ctx)]
+        from .plugins import suite_names
 
-    def get_command(
-        self,
-        ctx: click.Context,
-        name: str,
-    ) -> click.Command | None:
-        return super().get_command(ctx, name) or self.load(name)
+        return [*suite_names(), *super().list_commands(ctx)]
 
-    def format_commands(
-        self,
-        ctx: click.Context,
-        formatter: click.HelpFormatter,
-    ) -> None:
-        of_commands = {name: each.get_short_help_str() for name, each in self.commands.items()}
-        with formatter.section("Commands"):
-            formatter.write_dl([*self.texts().items(), *of_commands.items()])
+    def get_command(self, ctx: click.Context, name: str) -> click.Command:
+        return super().get_command(ctx, name) or Later(name, self.load)

@@ -100,16 +100,6 @@ def resolve(run: str | Path) -> Path:
     return next((place for place in (path, *(f / path for f in above)) if place.exists()), path)
 
 
-def require_writable(folder: Path) -> None:
-    """UsageError where nothing could be written below a folder: better said before the work than after it."""
-    paths = (folder, *folder.absolute().parents)
-    existing = next(path for path in paths if os.path.lexists(path))
-    if not existing.is_dir():
-        raise UsageError(f"{existing} is no folder: nothing can be written to {folder}")
-    if not os.access(existing, os.W_OK | os.X_OK):
-        raise UsageError(f"{existing} cannot be written to; give another folder")
-
-
 def refuse_input(
     target: Path,
     inputs: Iterable[str | Path] = (),
@@ -117,7 +107,6 @@ def refuse_input(
     """UsageError where a file cannot be written, is one of the inputs, or lies in the folder of one."""
     if os.path.lexists(target) and not target.is_file():
         raise UsageError(f"{target} is no file; name one to write to")
-    require_writable(target.parent)
     for path in inputs:
         source = Path(os.path.realpath(resolve(path)))  # a link in a circle is an error elsewhere
         if target.resolve().is_relative_to(source):

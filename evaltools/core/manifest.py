@@ -28,7 +28,6 @@ from .files import (
     bytes_hash,
     dumps,
     first_names,
-    require_writable,
     sha256,
     write_json,
 )
@@ -161,12 +160,6 @@ def versions() -> dict[str, str]:
 LOCK = ".lock"  # beside the folders of results: who puts one in its place holds it
 OF_DESKTOPS = (".DS_Store", "Thumbs.db", "desktop.ini")  # file managers leave these in any folder
 RENAME_EXCHANGE = 2  # of renameat2(2)
-
-
-def require_out(out: Path) -> None:
-    """UsageError where the results and reports of a command could not be written below `out`."""
-    for folder in (out, out / "results", out / "reports"):
-        require_writable(folder)
 
 
 def require_replaceable(

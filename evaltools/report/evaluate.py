@@ -12,7 +12,7 @@ from pyarrow import ArrowException
 from ..core.errors import OnError, Problems, UsageError
 from ..core.estimates import Method, Resampling
 from ..core.files import resolve
-from ..core.manifest import require_out, require_replaceable, whole_folder
+from ..core.manifest import require_replaceable, whole_folder
 from ..core.memory import as_files
 from ..core.plugins import get_suite, with_metrics
 from ..core.records import settings_of
@@ -98,7 +98,6 @@ def evaluate(
         writing: AbstractContextManager[Path | None] = nullcontext()
         if out is not None:
             out = resolve(out)
-            require_out(out)
             folder = out / "results" / source.name
             carried = require_target(folder, suite, source, fresh)
             if not fresh and is_current(folder, suite, source, manifest):

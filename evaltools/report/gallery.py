@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from ..core.errors import UsageError
-from ..core.files import require_writable, write_text
+from ..core.files import write_text
 from ..core.json_files import read_model
 from ..core.language import say, speaking
 from ..core.manifest import NAME, Manifest
@@ -44,7 +44,6 @@ def build(out: Path) -> Path:
     out = Path(out)
     if not out.is_dir():
         raise UsageError(f"{out}: no such folder")
-    require_writable(out)
     path = replaceable(out)
     write_text(path, render(*collect(out)))
     return path

@@ -15,6 +15,7 @@ import pytest
 
 from evaltools import BUILT_IN
 from evaltools.app.cli import main
+from evaltools.core.commands import Later
 from evaltools.core.files import example
 from evaltools.core.plugins import get_suite
 from tests.files import read_json
@@ -159,7 +160,7 @@ def test_check_lists_problems_and_writes_nothing(here: Path) -> None:
         (["report", "seeds", ","], 2, "',' names no run"),
         (["compare", *SEEDS[:2], "--suite", ""], 2, "no suite ''"),
         (["rank", *SEEDS, "--metric", ""], 2, "no metric is named"),
-        (["plan", *SEEDS, "--metric", "n", "--difference", "0_5"], 2, "'0_5' is no finite number"),
+        (["plan", *SEEDS, "--metric", "n", "--difference", "inf"], 2, "'inf' is not a finite number"),
         (["gallery", ""], 2, "not empty"),
         (["gallery"], 2, "outputs: no such folder"),
         (["score", "cr", "absent", "gone"], 3, "error: absent: no such file [missing-file]"),
@@ -194,6 +195,8 @@ def commands(command: click.Command, *path: str) -> Iterator[tuple[tuple[str, ..
     context = click.Context(command, info_name=path[-1] if path else "evaltools")
     for name in command.list_commands(context):
         found = command.get_command(context, name)
+        if isinstance(found, Later):
+            found = found.load(name)
         assert found is not None, (*path, name)
         yield from commands(found, *path, name)
 

@@ -123,7 +123,7 @@ def test_a_plan_is_a_sentence_and_a_table(here: Path, pair: tuple[str, str]) -> 
         ("plan", ("--metric", F1, "--difference", "-0.1"), "a difference above 0"),
         ("plan", ("--metric", F1, "--difference", "5"), "no difference is above 1, got 5"),
         ("plan", ("--metric", F1, "--difference", "0.1", "--power", "1"), "power"),
-        ("plan", ("--metric", F1, "--difference", "0.1", "--seeds", "1,٣"), "no whole number"),
+        ("plan", ("--metric", F1, "--difference", "0.1", "--seeds", "1,x"), "not a valid integer"),
         ("plan", ("--metric", F1, "--difference", "0.1", "--seeds", "1001"), "from 1 to 1000"),
         ("rank", ("--metric", "fix_rate_refpo"), "did you mean fix_rate_refpol"),
     ],

@@ -10,7 +10,7 @@ from typing import Any
 import click
 from click.exceptions import Exit
 
-from ...core.commands import LazyGroup, added, files_argument, suite_file_option
+from ...core.commands import SuiteGroup, added, files_argument, suite_file_option
 from ...core.errors import BAD_INPUT, InputError, Problems, echo
 from ...core.plugins import get_suite
 from ...core.scoring import locate, run_names, score_units
@@ -65,7 +65,7 @@ def _check_command(
     return command
 
 
-@click.group(cls=LazyGroup, load=check_suite)
+@click.group(cls=SuiteGroup, load=check_suite)
 @suite_file_option
 def check() -> None:
     """List every problem of input files; write nothing."""

@@ -16,7 +16,7 @@ from ...core.errors import FAILED, Problems, UsageError, echo
 from ...core.files import Fields, sha256
 from ...core.json_files import read_model
 from ...core.language import speaking
-from ...core.manifest import NAME, Manifest, Member, require_out
+from ...core.manifest import NAME, Manifest, Member
 from ...core.plugins import get_suite
 from ...core.results import METRICS, MetricsFile, spoilt_files
 from ...report.evaluate import evaluate
@@ -62,7 +62,6 @@ def rerun(
     then = _numbers(file.parent)
     with TemporaryDirectory(prefix="evaltools-rerun-") as folder, speaking(recorded.lang):
         target = out or Path(folder)
-        require_out(target)
         result = target / "results" / recorded.run
         if result.resolve() == file.parent.resolve():
             raise UsageError(f"{target} holds the results to compare with; give another folder")

@@ -14,7 +14,7 @@ from click.exceptions import Exit
 from ...core.commands import (
     PATH,
     RUN,
-    LazyGroup,
+    SuiteGroup,
     lang_option,
     number,
     out_option,
@@ -22,12 +22,10 @@ from ...core.commands import (
     runs_argument,
     suite_file_option,
     verbose_option,
-    whole_number,
 )
 from ...core.errors import UsageError, echo, paragraph
 from ...core.files import EXAMPLES, Names, find_runs, refuse_input, write_csv
 from ...core.language import language, speak
-from ...core.manifest import require_out
 from ...core.plugins import get_suite
 from ...report import make_study
 from ...report.gallery import build
@@ -57,7 +55,7 @@ csv_option = click.option(
 
 def _whole_numbers(text: str) -> list[int]:
     """The whole numbers of "1,3,5"."""
-    return list(dict.fromkeys(map(whole_number, text.split(","))))
+    return list(dict.fromkeys(map(click.INT, text.split(","))))
 
 
 def _require_target(csv_file: Path | None, *runs: str) -> None:
@@ -126,7 +124,6 @@ def rank(
     Every pair is compared, all pairs together. Writes results/<baseline>_aggregated/ with ranks.csv in
     it; the baseline is the first condition by name.
     """
-    require_out(out)
     study = make_study.study(runs, **{**settings, "primary": metric})
     ranks = study.rank()
     if ranks["rank_low"].count() < 2:
@@ -257,7 +254,7 @@ def report_suite(name: str) -> click.Command:
     return _command(name, "Report", batch.report, paper_option)
 
 
-@click.group(cls=LazyGroup, load=lambda name: _command(name, "Score", batch.score))
+@click.group(cls=SuiteGroup, load=lambda name: _command(name, "Score", batch.score))
 @suite_file_option
 def score() -> None:
     """Numbers of runs, without notebook and page.
@@ -266,7 +263,7 @@ def score() -> None:
     """
 
 
-@click.group(cls=LazyGroup, load=report_suite)
+@click.group(cls=SuiteGroup, load=report_suite)
 @suite_file_option
 def report() -> None:
     """Numbers, notebook and HTML page of runs.

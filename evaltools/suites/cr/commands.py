@@ -10,7 +10,6 @@ import click
 from ...core.commands import (
     PATH,
     Number,
-    WholeNumber,
     lang_option,
     n_resamples_option,
     on_error_option,
@@ -73,10 +72,10 @@ def scorecards(
     is_flag=True,
     help="Show what would be sent, and about what it takes; send nothing.",
 )
-@click.option("--limit", type=WholeNumber(1), help="So many samples only.")
+@click.option("--limit", type=click.IntRange(1), help="So many samples only.")
 @click.option(
     "--max-requests",
-    type=WholeNumber(0),
+    type=click.IntRange(0),
     help="Stop after so many requests, repeats included (status 4; a restart goes on).",
 )
 @click.option(

@@ -23,7 +23,7 @@ from pydantic import BaseModel
 from .... import __version__
 from ....core.errors import Problems, UsageError, WorkFailed, bar
 from ....core.files import Fields, bytes_hash, dumps, write_json, write_text
-from ....core.manifest import changed_files, require_out, require_replaceable, whole_folder
+from ....core.manifest import changed_files, require_replaceable, whole_folder
 from ....llm.client import Client, in_background
 from ....llm.messages import Limits
 from ..suite import SUITE
@@ -53,7 +53,6 @@ def run(
     limit is reached: what was answered is kept, a later start goes on.
     """
     config = plan.config
-    require_out(out)
     for planned in plan.runs:
         _require_ours(out / "results" / planned.name, planned.config_hash, fresh)
     if max_cost is not None and config.price is None:
