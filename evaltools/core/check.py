@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Literal
 
-import numpy as np
 import pandas as pd
 
 from .language import first_ten, say
@@ -182,29 +181,6 @@ def class_sizes(
         n,
         limit=MIN_CLASS_UNITS,
         classes=classes,
-    )
-
-
-def mean_units(
-    estimates: pd.DataFrame,
-    metrics: MetricTable,
-) -> Checks:
-    """Means that are not those of their metrics as shown: units in which one of these is null take no part in them."""
-    means = [metric for metric in metrics if isinstance(metric, Mean)]
-    value = estimates.set_index("metric")["value"]
-    differing = []
-    for mean in means:
-        of_parts = value[list(mean.of)].mean(skipna=False)
-        if not (pd.isna(of_parts) or np.isclose(value[mean.name], of_parts)):
-            differing.append(f"“{mean.shown_title}”")
-    text = "means over the units in which all of their metrics are measured, not those of the values shown: {means}"
-    return share_check(
-        "mean-units",
-        "warning",
-        text,
-        len(differing),
-        len(means),
-        means=first_ten(differing),
     )
 
 

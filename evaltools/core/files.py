@@ -9,7 +9,7 @@ import os
 import re
 import tempfile
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import lru_cache
@@ -140,17 +140,6 @@ def write_text(
 ) -> None:
     with atomic(path) as f:
         f.write(text.encode())
-
-
-def plain_number(text: Any, kind: Callable[[Any], Any] = float) -> Any:
-    """The number that a text is in plain digits: Python itself takes 1_000, and the digits of any script. ValueError.
-
-    >>> plain_number("1e3"), plain_number("12", int)
-    (1000.0, 12)
-    """
-    if "_" in str(text) or not str(text).isascii():
-        raise ValueError(text)
-    return kind(text)
 
 
 def csv_cell(cell: Any) -> Any:

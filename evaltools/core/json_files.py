@@ -120,7 +120,7 @@ def _judged(
         try:
             raw.decode("utf-8")
         except UnicodeDecodeError as damage:
-            report("not-utf8", not_utf8(raw, damage, "line"))
+            report("not-utf8", not_utf8(damage, "line"))
         else:
             misfit(e, report)
         return None

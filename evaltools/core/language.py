@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
-from string import Formatter
 from typing import Any
 
 from .errors import UsageError
@@ -82,7 +81,7 @@ def say(
     known = translations(language(), _suite.get())
     if values:
         several = {k: listed(v) for k, v in values.items() if isinstance(v, tuple | list)}
-        return _Sentence().vformat(known.get(text, text), (), values | several)
+        return known.get(text, text).format(**values | several)
     if text in known:
         return known[text]
     of_any_figures = known.get(FIGURE.sub("#", text))
@@ -116,15 +115,6 @@ def first_ten(parts: Sequence[Any]) -> list[str]:
     n_more = len(parts) - MOST_NAMED
     more = [say("and {n:,} more", n=n_more)] if n_more > 0 else []
     return [*map(str, parts[:MOST_NAMED]), *more]
-
-
-class _Sentence(Formatter):
-    """Fills the {places} of a text; a negative number has a true minus."""
-
-    def format_field(self, value: Any, format_spec: str) -> str:
-        number = format(value, format_spec)
-        is_negative = format_spec and number.startswith("-")
-        return number.replace("-", "−", 1) if is_negative else number
 
 
 @cache

@@ -210,15 +210,12 @@ class File:
             return raw.decode("utf-8")
         except UnicodeDecodeError as e:
             line = raw.count(b"\n", 0, e.start) + 1
-            raise self.fatal("not-utf8", not_utf8(raw, e, "file"), line=line) from None
+            raise self.fatal("not-utf8", not_utf8(e, "file"), line=line) from None
 
 
-def not_utf8(
-    raw: bytes,
-    error: UnicodeDecodeError,
-    of: str,
-) -> str:
+def not_utf8(error: UnicodeDecodeError, of: str) -> str:
     """Where some bytes are no UTF-8, and that they read as the encoding which Korean files often have."""
+    raw = error.object
     text = f"byte {error.start} of the {of} is not UTF-8 (0x{raw[error.start]:02x})"
     is_korean = re.search("[가-힣]{2}", raw.decode("cp949", "replace"))
     return f"{text}; {'it reads as CP949: ' if is_korean else ''}save it as UTF-8"

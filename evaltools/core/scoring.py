@@ -184,21 +184,13 @@ def require_target(
 ) -> tuple[str, ...]:
     """The names of the files that stay in a folder that a result replaces: those of the suite's own runner.
 
-    UsageError where a result may not be written there: where the folder holds one of the inputs or what this package
-    did not write, or (unless `fresh`) the result of another suite or of another input. The same path with new contents
-    is simply made again, and so is another policy.
+    UsageError where a result may not be written there: where the folder holds what this package did not write, as an
+    input, or (unless `fresh`) the result of another suite or of another input. The same path with new contents is simply
+    made again, and so is another policy.
     """
     carried = tuple(name for name in suite.runner if (folder / name).is_file())
     if carried[:1] != suite.runner[:1]:  # the first file marks a folder of the runner
         carried = ()
-    staying = [(folder / name).resolve() for name in carried]
-    for path in source.files.values():
-        is_inside = path.resolve().is_relative_to(folder.resolve())
-        if is_inside and path.resolve() not in staying:
-            raise UsageError(
-                f"{path} is an input and lies in {folder}, which would be replaced; "
-                "give another --out"
-            )
     stored = require_replaceable(folder, carried)
     if stored is None or fresh:
         return carried

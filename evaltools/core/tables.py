@@ -10,7 +10,7 @@ from contextlib import suppress
 from io import BytesIO
 from itertools import dropwhile, groupby, islice
 from operator import itemgetter
-from typing import IO, Annotated, Any
+from typing import Annotated, Any
 from zipfile import ZipFile
 
 from pydantic import (
@@ -239,41 +239,29 @@ def csv_rows(file: File, sep: str = ",") -> Rows:
     damaged header.
     """
     csv.field_size_limit(1 << 30)  # a long text is no error
+    lines = BytesIO(file.path.read_bytes().removeprefix(BOM)).readlines()
     line = n_cells = 0
-    with file.path.open("rb") as lines:
-        if lines.read(len(BOM)) != BOM:
-            lines.seek(0)
-        while True:
-            lines_before, row_start = line, lines.tell()
-            reader = csv.reader(_texts(lines), strict=True, delimiter=sep)
-            try:
-                for cells in reader:
-                    line, row_start = lines_before + reader.line_num, lines.tell()
-                    n_cells = n_cells or len(cells)
-                    if cells and len(cells) != n_cells:
-                        message = f"expected {n_cells} cells, as the header has, got {len(cells)}"
-                        file.error("bad-row", message, line=line)
-                    elif cells:
-                        yield line, cells
-                return
-            except csv.Error as e:
-                # an open quote takes in all that follows: given up is the line on which its row begins
-                lines.seek(row_start)
-                lines.readline()
-                line += 1
-                message = f"not CSV: {e}"
-                if not n_cells:
-                    raise file.fatal("bad-csv", message, line=line) from None
-                file.error("bad-csv", message, line=line)
-
-
-def _texts(file: IO[bytes]) -> Iterator[str]:
-    """The lines from here on, each when it is asked for. csv.Error for one that is not UTF-8."""
-    for raw in iter(file.readline, b""):
+    while line < len(lines):
+        first = line
+        texts = (lines[index].decode() for index in range(first, len(lines)))
+        reader = csv.reader(texts, strict=True, delimiter=sep)
         try:
-            yield raw.decode("utf-8")
-        except UnicodeDecodeError as e:
-            raise csv.Error(not_utf8(raw, e, "line")) from None
+            for cells in reader:
+                line = first + reader.line_num
+                n_cells = n_cells or len(cells)
+                if cells and len(cells) != n_cells:
+                    message = f"expected {n_cells} cells, as the header has, got {len(cells)}"
+                    file.error("bad-row", message, line=line)
+                elif cells:
+                    yield line, cells
+        except (csv.Error, UnicodeDecodeError) as e:
+            # an open quote takes in all that follows: given up is the line on which its row begins
+            line += 1
+            what = not_utf8(e, "line") if isinstance(e, UnicodeDecodeError) else e
+            message = f"not CSV: {what}"
+            if not n_cells:
+                raise file.fatal("bad-csv", message, line=line) from None
+            file.error("bad-csv", message, line=line)
 
 
 def written_list(text: str) -> list[str | None] | None:

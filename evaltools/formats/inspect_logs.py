@@ -15,7 +15,7 @@ from pydantic import AliasChoices, AliasPath, Field
 from pydantic_core import from_json
 
 from ..core.errors import InputError
-from ..core.files import Fields, plain_number
+from ..core.files import Fields
 from ..core.records import fitted, short
 from .source import Records, Row, Score, Source, at, score_rows
 
@@ -246,7 +246,7 @@ def _scores(sample: LogSample) -> Iterator[Score]:
                 word = WORDS.get(part, WORDS.get(part.lower()))
                 is_higher = None if word is None else True
                 with suppress(ValueError):
-                    part = plain_number(part) if word is None else word
+                    part = float(part) if word is None else word
             yield Score(
                 f"{scorer}/{key}" if key else scorer,
                 part,

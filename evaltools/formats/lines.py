@@ -198,11 +198,7 @@ def _samples(
             try:
                 text = raw.decode("utf-8-sig").strip("\r\n")
             except UnicodeDecodeError as error:
-                source.error(
-                    "not-utf8",
-                    not_utf8(raw, error, "line"),
-                    line=line,
-                )
+                source.error("not-utf8", not_utf8(error, "line"), line=line)
                 number += 1  # a sample all the same: those after it keep their numbers
                 continue
             if text.strip():

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import ConfigDict, Field, model_validator
 
-from ..core.files import ending, plain_number
+from ..core.files import ending
 from ..core.tables import TABLES, read_table, written_list
 from .source import Records, Row, Score, Source, score_rows
 
@@ -126,7 +126,7 @@ def _value(
     if cell is None:
         return None
     try:
-        return plain_number(cell.replace(decimal, "."))
+        return float(cell.replace(decimal, "."))
     except ValueError:
         texts = written_list(cell)
         return cell if texts is None else texts

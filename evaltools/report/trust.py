@@ -17,7 +17,6 @@ from ..core.check import (
     constant_metrics,
     few_units,
     lacking,
-    mean_units,
     not_random,
     one_sided_missing,
     other_texts,
@@ -49,7 +48,6 @@ def run_checks(run: Run) -> list[Check]:
     headline = run.suite.headline_names(run.options, blocked)
     checks += constant_metrics(run.estimates, headline, run.unit_values)
     checks += class_sizes(run.estimates, run.metrics)
-    checks += mean_units(run.estimates, run.metrics)
     # what was wrong with the input, but for what a check says under the same code
     stated = {check.code for check in checks}
     if found := [problem for problem in run.manifest.problems if problem.code not in stated]:

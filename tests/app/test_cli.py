@@ -160,7 +160,11 @@ def test_check_lists_problems_and_writes_nothing(here: Path) -> None:
         (["report", "seeds", ","], 2, "',' names no run"),
         (["compare", *SEEDS[:2], "--suite", ""], 2, "no suite ''"),
         (["rank", *SEEDS, "--metric", ""], 2, "no metric is named"),
-        (["plan", *SEEDS, "--metric", "n", "--difference", "inf"], 2, "'inf' is not a finite number"),
+        (
+            ["plan", *SEEDS, "--metric", "n", "--difference", "inf"],
+            2,
+            "'inf' is not a finite number",
+        ),
         (["gallery", ""], 2, "not empty"),
         (["gallery"], 2, "outputs: no such folder"),
         (["score", "cr", "absent", "gone"], 3, "error: absent: no such file [missing-file]"),

@@ -89,10 +89,3 @@ def test_a_suite_names_and_describes_its_metrics_in_its_languages(name: str, lan
     texts = {text for m in suite.metrics(suite.options()) for text in (m.title, m.description)}
     with speaking(lang, name):
         assert [x for x in texts if x and "ΔF1" not in x and say(x) == x] == []
-
-
-def test_a_negative_number_in_a_sentence_has_a_true_minus() -> None:
-    assert say("{x:+.3f} to {y:.0%}", x=-0.05, y=-0.1) == "−0.050 to −10%"
-    assert say("{small:g}", small=1e-5) == "1e-05"
-    assert say("{small:g}", small=-1e-5) == "−1e-05"
-    assert say("{name}", name="-m") == "-m"  # a text of data stays as it is

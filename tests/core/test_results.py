@@ -115,7 +115,7 @@ def test_an_input_is_never_inside_of_what_is_replaced(here: Path) -> None:
             "score", "cr", run, "--name", "run", "-o", "own", "-q", *QUICK, "--fresh", status=2
         )
         assert (
-            "is an input and lies in own/results/run, which would be replaced; give another --out"
+            "own/results/run holds what evaltools did not write, and would be replaced: gold.jsonl, outputs"
             in done.stderr
         )
     assert contents(here) == before

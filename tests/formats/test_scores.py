@@ -188,8 +188,8 @@ def test_names_of_several_files(tmp_path: Path) -> None:
         ("inspect", changed(INSPECT, "samples", 1, "id", value=[1]), "samples.1.id.int: expected a valid"),
         (
             "inspect",
-            changed(INSPECT, "samples", 1, "scores", "match", "value", value="1_000"),
-            "samples.1.match: expected a finite number, got '1_000'",
+            changed(INSPECT, "samples", 1, "scores", "match", "value", value="1,000"),
+            "samples.1.match: expected a finite number, got '1,000'",
         ),
         ("inspect", changed(INSPECT, "samples", 3, "epoch", value=1), "samples.3: a second match of this id"),
         ("lm-eval", changed(LM_EVAL, 0, "doc_id", value="0"), "in.json:1: doc_id: expected a valid integer"),
