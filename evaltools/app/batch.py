@@ -34,7 +34,7 @@ from ..report.notebook import run as make_report
 from ..report.study import Study
 from ..report.study_sentences import whole_sentence
 from .options import suite_languages
-from .show import show_run, show_study
+from .show import show_result
 
 # options of the command line that `evaluate` does not take
 OF_COMMAND = ("jobs", "scheduler", "name", "paper", "quiet", "verbose")
@@ -154,7 +154,7 @@ def end(batch: Batch) -> int:
     is_fresh = batch.options["fresh"]
     todo = {title: (job,) for title, job in reports.items() if is_fresh or not is_current(job)}
     if reports:
-        if len(todo) > 1 and batch.workers.scheduler is None:
+        if todo:
             prepare()  # once, before the processes fork
         run_all(
             batch,
@@ -312,7 +312,7 @@ def _show(batch: Batch, runs: Sequence[Input]) -> None:
         with speaking("en"):
             for one in runs:
                 echo(f"\n{one.name}")
-                show_run(load(one.folder), batch.options["verbose"])
+                show_result(load(one.folder), batch.options["verbose"])
                 echo(f"-> {one.folder}")
 
 
@@ -339,7 +339,7 @@ def _report_study(
     if not options["quiet"]:
         echo(f"\n{result.name}")
         with speaking("en"):
-            show_study(result, options["verbose"])
+            show_result(result, options["verbose"])
     _plan_report(
         batch,
         notebook,

@@ -21,22 +21,23 @@ from .. import __version__
 from ..core.commands import Later, added, suite_file_option
 from ..core.errors import INTERRUPTED, echo, tell
 
-# each command: its module in `commands`, and what the help says of it
+# each command, and what the help says of it; those of RUNS stand in `commands.runs`, others in a module of their name
 COMMANDS = {
-    "calibrate": ("calibrate", "Compare scores of a judge or of rules with labels of people."),
-    "check": ("check", "List every problem of input files; write nothing."),
-    "compare": ("runs", "Is B better than A? Two runs, or two sets of seeds, in pairs."),
-    "convert": ("convert", "Files of other tools to files of this one."),
-    "demo": ("runs", "All reports and the gallery on the bundled examples."),
-    "gallery": ("runs", "Make index.html of all results under OUTPUTS again."),
-    "gate": ("gate", "Status 1 unless RESULT holds what is asked, for CI."),
-    "lab": ("lab", "Open JupyterLab on a copy of the notebooks."),
-    "plan": ("runs", "How many samples and seeds would show a difference."),
-    "rank": ("runs", "Which condition is best on one metric: ranks."),
-    "report": ("runs", "Numbers, notebook and HTML page of runs."),
-    "rerun": ("rerun", "Make the results of a manifest.json again and compare."),
-    "score": ("runs", "Numbers of runs, without notebook and page."),
+    "calibrate": "Compare scores of a judge or of rules with labels of people.",
+    "check": "List every problem of input files; write nothing.",
+    "compare": "Is B better than A? Two runs, or two sets of seeds, in pairs.",
+    "convert": "Files of other tools to files of this one.",
+    "demo": "All reports and the gallery on the bundled examples.",
+    "gallery": "Make index.html of all results under OUTPUTS again.",
+    "gate": "Status 1 unless RESULT holds what is asked, for CI.",
+    "lab": "Open JupyterLab on a copy of the notebooks.",
+    "plan": "How many samples and seeds would show a difference.",
+    "rank": "Which condition is best on one metric: ranks.",
+    "report": "Numbers, notebook and HTML page of runs.",
+    "rerun": "Make the results of a manifest.json again and compare.",
+    "score": "Numbers of runs, without notebook and page.",
 }
+RUNS = ("compare", "demo", "gallery", "plan", "rank", "report", "score")
 
 # work is spread by --jobs: threads of the linear algebra library would only get in each other's way
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -60,7 +61,7 @@ def _messages() -> Iterator[None]:
 
 def load_command(name: str) -> click.Command:
     """The command of that name, one of COMMANDS."""
-    module, _ = COMMANDS[name]
+    module = "runs" if name in RUNS else name
     command: click.Command = getattr(import_module(f".commands.{module}", __package__), name)
     return command
 
@@ -81,19 +82,14 @@ class MainGroup(click.Group):
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         return super().__call__(*args, **options)
 
-    @_messages()
-    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
-        return super().make_context(*arguments, **options)
-
-    @_messages()
-    def invoke(self, ctx: click.Context) -> Any:
-        return super().invoke(ctx)
+    make_context = _messages()(click.Group.make_context)
+    invoke = _messages()(click.Group.invoke)
 
 
 @click.group(
     cls=MainGroup,
     commands={
-        **{name: Later(name, load_command, text) for name, (_, text) in COMMANDS.items()},
+        **{name: Later(name, load_command, text) for name, text in COMMANDS.items()},
         **added("COMMANDS"),
     },
     context_settings={

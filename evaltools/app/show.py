@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import pandas as pd
 
 from ..core.check import LEVEL_WORDS, Check
 from ..core.errors import echo, paragraph, table
 from ..report import study_sentences
-from ..report.result import Result
 from ..report.run import Run
 from ..report.study import Study
 from ..report.tables import p_head, text_table
@@ -20,51 +19,42 @@ MOST_LINES = 12
 MOST_CHECKS = 3
 
 
-def show_run(run: Run, verbose: bool) -> None:
-    """Print the finding of a run, its headline, and what a reader must know before believing it."""
-    for sentence in study_sentences.outcomes(run):
-        paragraph(sentence)
-    _show_table(run, verbose, verdicts=run.verdicts)
-    if run.suite.further:
-        file = run.manifest.options["metrics"]
-        echo(f"and {len(run.suite.further)} of {file}: in metrics.json")
-    show_checks(run.checks, verbose)
-    for problem in run.manifest.problems:
-        example = problem.examples[0] if problem.examples else problem.code
-        paragraph(f"{example} ({problem.count} in all)")
-    if verbose:
-        echo(run.signature)
-
-
-def show_study(
-    study: Study,
+def show_result(
+    shown: Run | Study,
     verbose: bool,
     everything: bool = False,
 ) -> None:
-    """Print a study: the verdicts, a line a metric, what a reader must know.
+    """Print what was found, a line a metric, and what a reader must know before believing it.
 
-    `everything`: all metrics, not only the headline.
+    `everything`: all metrics of a comparison, not only the headline.
     """
-    for sentence in [*study_sentences.outcomes(study), *study_sentences.settling(study)]:
+    for sentence in [*study_sentences.outcomes(shown), *study_sentences.settling(shown)]:
         paragraph(sentence)
-    echo()
-    if study.candidates:
-        echo(f"A {study.baseline}")
-        if len(study.candidates) == 1:
-            echo(f"B {study.candidate()}")
-    _show_table(study, verbose, everything)
-    echo()
-    show_checks(study.doubts(), verbose)
+    if shown.candidates:
+        echo(f"\nA {shown.baseline}")
+        if len(shown.candidates) == 1:
+            echo(f"B {shown.candidates[0]}")
+    _show_table(shown, verbose, everything)
+    if isinstance(shown, Study):
+        echo()
+        show_checks(shown.doubts(), verbose)
+    else:
+        if shown.suite.further:
+            file = shown.manifest.options["metrics"]
+            echo(f"and {len(shown.suite.further)} of {file}: in metrics.json")
+        show_checks(shown.checks, verbose)
+        for problem in shown.manifest.problems:
+            example = problem.examples[0] if problem.examples else problem.code
+            paragraph(f"{example} ({problem.count} in all)")
     if verbose:
-        paragraph(study_sentences.how(study))
-        echo(study.signature)
+        paragraph(study_sentences.how(shown))
+        echo(shown.signature)
 
 
 def _show_table(
-    shown: Result,
+    shown: Run | Study,
     verbose: bool,
-    everything: bool = False,
-    verdicts: pd.DataFrame | None = None,
+    everything: bool,
 ) -> None:
     """Print the headline: of a comparison its differences, without numbers of a metric that a check blocks."""
     level = f"{shown.resampling.percent} interval"
@@ -80,8 +70,7 @@ def _show_table(
             "p": p_head(rows),
         }
     texts = text_table(rows, {"title": "metric", **heads, "verdict": "verdict", "metric": "id"})
-    is_titled = (rows["title"] != "") & (rows["title"] != rows["metric"])
-    ids = texts.loc[is_titled, ["id", "metric"]].drop_duplicates()
+    ids = texts[["id", "metric"]].drop_duplicates()
     if shown.candidates:
         texts["verdict"] += [f" ({short})" if short else "" for short in rows["short"]]
         if len(shown.candidates) > 1:
@@ -89,12 +78,12 @@ def _show_table(
         is_blocked = texts["id"].isin(shown.blocked)
         texts.loc[is_blocked, list(heads.values())] = ""
         texts.loc[is_blocked, "verdict"] = "blocked"
-    elif verdicts is not None:
+    elif isinstance(shown, Run) and (verdicts := shown.verdicts) is not None:
         texts["verdict"] = texts["id"].map(verdicts.set_index("metric")["verdict"])
     show_frame(texts.drop(columns="id").fillna(""), verbose or everything)
     for short in dict.fromkeys(filter(None, rows.get("short", ()))):
         paragraph(f"tied ({short}): {study_sentences.SHORTFALLS[short]}")
-    if len(ids) and (verbose or everything):
+    if verbose or everything:
         echo()
         show_frame(ids)
 
@@ -109,9 +98,8 @@ def show_frame(frame: pd.DataFrame, verbose: bool = True) -> None:
         echo(f"and {len(cells) - n_shown} more (-v)")
 
 
-def show_checks(checks: Iterable[Check], verbose: bool) -> None:
+def show_checks(checks: Sequence[Check], verbose: bool) -> None:
     """Print the checks, the worst first; of many only the first."""
-    checks = list(checks)
     shown = checks if verbose else checks[:MOST_CHECKS]
     for check in shown:
         paragraph(f"{LEVEL_WORDS[check.level].lower()}: {check.message}")

@@ -34,10 +34,6 @@ Tokens = Annotated[list[int], Field(min_length=1)]
 Item = TypeVar("Item")
 
 
-# the sentence of a line and its tuples
-Parts = tuple[str, list[Fields]]
-
-
 class Line(BaseModel, Generic[Item]):
     """The list behind a sentence."""
 
@@ -132,10 +128,7 @@ def _literals(
 ) -> Records:
     """Samples of lines sentence####[...]; the list is read as a Python literal, nothing is run."""
 
-    def parts(line: str) -> Parts:
-        text, mark, literal = line.partition("####")
-        if not mark:
-            raise Unfit("", f"expected sentence####[...], got {short(line)}")
+    def tuples(text: str, literal: str) -> list[Fields]:
         if len(literal) > LITERAL_BYTES:
             raise Unfit("", "a list of more than 1 MB")
         try:
@@ -144,9 +137,9 @@ def _literals(
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             message = f"expected a Python list after ####, got {short(literal)}"
             raise Unfit("", message) from None
-        return text, [opinion_of(text, *item) for item in model(tuples=items).tuples]
+        return [opinion_of(text, *item) for item in model(tuples=items).tuples]
 
-    return _samples(source, parts)
+    return _samples(source, "####", tuples)
 
 
 def acos(source: Source) -> Records:
@@ -154,14 +147,13 @@ def acos(source: Source) -> Records:
 
     Token spans are half open, -1,-1 is implicit.
     """
-
-    def parts(line: str) -> Parts:
-        text, *quads = line.split("\t")
-        if not quads:
-            raise Unfit("", f"expected text, then a tab and quadruples, got {short(line)}")
-        return text, [_acos_opinion(text, quad) for quad in quads if quad.strip()]
-
-    return _samples(source, parts)
+    return _samples(
+        source,
+        "\t",
+        lambda text, quads: [
+            _acos_opinion(text, quad) for quad in quads.split("\t") if quad.strip()
+        ],
+    )
 
 
 def _acos_opinion(
@@ -184,13 +176,16 @@ def _acos_opinion(
 
 def _samples(
     source: Source,
-    parts_of: Callable[[str], Parts],
+    mark: str,
+    tuples_of: Callable[[str, str], list[Fields]],
 ) -> Records:
-    """The samples of the lines of a UTF-8 file that are not blank, by their numbers."""
+    """The samples of the lines of a UTF-8 file that are not blank, by their numbers: a sentence, the mark, its tuples."""
 
-    def sample(number: int, text: str) -> Rows:
-        sentence, tuples = parts_of(text)
-        yield {"id": str(number), "text": sentence, "tuples": tuples}
+    def sample(number: int, line: str) -> Rows:
+        text, found, tuples = line.partition(mark)
+        if not found:
+            raise Unfit("", f"expected a sentence, {mark!r} and its tuples, got {short(line)}")
+        yield {"id": str(number), "text": text, "tuples": tuples_of(text, tuples)}
 
     number = 0
     with source.path.open("rb") as file:

@@ -56,10 +56,11 @@ class Outcome(Row):
     @property
     def test(self) -> str:
         """The hash of what is asked and what is asserted: the same for repeats, and in another file."""
-        asked = {}
-        for name, value in self.vars.items():
-            if name != OF_SESSION and not name.startswith("_"):
-                asked[name] = value
+        asked = {
+            name: value
+            for name, value in self.vars.items()
+            if name != OF_SESSION and not name.startswith("_")
+        }
         content = json.dumps([asked, at(self.testCase, "assert")], sort_keys=True)
         return bytes_hash(content.encode())[:12]
 

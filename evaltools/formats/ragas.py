@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import AliasChoices, ConfigDict, Field
 
 from ..core.files import ending
 from ..core.tables import TABLES, read_table, written_list
@@ -50,19 +50,14 @@ class Line(Row):
 
     model_config = ConfigDict(extra="allow")
     id: Any = None
-    user_input: Any = Field(description=f"question, before ragas 0.2; {HINT}")
-    response: Any = None
-    reference: Any = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _names_of_today(
-        cls,
-        fields: Any,
-    ) -> Any:
-        if not isinstance(fields, dict) or "user_input" in fields:
-            return fields
-        return {_name_of_today(name): value for name, value in fields.items()}
+    user_input: Any = Field(
+        validation_alias=AliasChoices("user_input", "question"),
+        description=f"question, before ragas 0.2; {HINT}",
+    )
+    response: Any = Field(None, validation_alias=AliasChoices("response", "answer"))
+    reference: Any = Field(
+        None, validation_alias=AliasChoices("reference", "ground_truth", "ground_truths")
+    )
 
     @property
     def columns(self) -> dict[str, Any]:

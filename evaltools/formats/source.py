@@ -52,15 +52,7 @@ class Score(NamedTuple):
 
 
 class Unfit(ValueError):
-    """A field of a record that is not what was expected, and a sentence that says so."""
-
-    def __init__(
-        self,
-        field: str,
-        message: str,
-    ):
-        self.field = field
-        super().__init__(message)
+    """A record is not what was expected; its `args`: the field, and a sentence that says so."""
 
 
 def score_rows(
@@ -182,10 +174,11 @@ class Source(File):
             try:
                 yield from [(place, row) for row in rows]
             except Unfit as unfit:
+                field, message = unfit.args
                 self.error(
                     "bad-field",
-                    str(unfit),
-                    **where(place, unfit.field),
+                    message,
+                    **where(place, field),
                 )
             except ValidationError as error:
                 misfit(error, self.error, **where(place))

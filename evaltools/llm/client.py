@@ -190,16 +190,19 @@ class Client:
             stored = self._replies.load(call.request, model)
             if stored is not None:
                 reply, call = stored
-                call.cost = self.limits.cost_of(call.tokens_in, call.tokens_out)
+                call.cost = self.limits.cost_of(call)
                 return Answer(reply, call)
         if not send:
             return Answer(None, call, NOT_SENT)
         began = time.monotonic()
         async with self._slots:
             try:
-                answer = self._without_key(await self._converse(request, model, call))
+                answer = await self._converse(request, model, call)
             finally:
                 self._slots.total_tokens = self.concurrency
+            if len(self._key) >= SECRET_LENGTH and repr(self._key)[1:-1] in repr(answer):
+                call.model = call.finish_reason = ""
+                answer = Answer(None, call, KEY_REPEATED)
             call.wait_ms = max(int(1000 * (time.monotonic() - began)) - call.api_ms, 0)
             self.calls.append(call)
             if answer.reply is not None and self._replies:
@@ -288,9 +291,23 @@ class Client:
         body: Fields,
         call: Call,
     ) -> Completion:
-        """Send a request once, when limits allow it. CallFailed says why there is no completion."""
+        """Send a request once, when what is in flight leaves room for it. CallFailed says why there is no completion.
+
+        Each call in flight is taken to cost as much as the largest so far, else its token limit.
+        """
         await asyncio.sleep(max(0.0, self._pause_until - time.monotonic()))
-        await self._reserve(body)
+        most_tokens = body.get("max_tokens", body.get("max_completion_tokens", 0))
+        largest = Call(request="", tokens_out=most_tokens)
+        each = self._largest_cost or self.limits.cost_of(largest) or 0.0
+        async with self._returned:
+            await self._returned.wait_for(
+                lambda: not (self._in_flight and self._limit(each * (self._in_flight + 1)))
+            )
+            reason = self.stopped or self._limit(self._largest_cost)
+            if reason:
+                raise CallFailed(reason, lasting=True)
+            self._in_flight += 1
+            self.sent += 1
         self.retries += call.attempts > 0
         call.attempts += 1
         began = time.monotonic()
@@ -302,26 +319,14 @@ class Client:
                 self._in_flight -= 1
                 self._returned.notify_all()
 
-    async def _reserve(self, body: Fields) -> None:
-        """Wait until what is in flight leaves room for one more call. CallFailed where none is left.
-
-        Each call in flight is taken to cost as much as the largest so far, else its token limit.
-        """
-        most_tokens = body.get("max_tokens", body.get("max_completion_tokens", 0))
-        each = self._largest_cost or self.limits.cost_of(0, most_tokens) or 0.0
-
-        def has_room() -> bool:
-            reserved = each * (self._in_flight + 1)
-            return not self._in_flight or not self.limits.reached(self.sent, self.cost, reserved)
-
-        async with self._returned:
-            await self._returned.wait_for(has_room)
-            largest = self._largest_cost
-            reason = self.stopped or self.limits.reached(self.sent, self.cost, largest)
-            if reason:
-                raise CallFailed(reason, lasting=True)
-            self._in_flight += 1
-            self.sent += 1
+    def _limit(self, more: float) -> str:
+        """The limit that is reached, or that `more` cost would pass; "" while there is none."""
+        requests, cost = self.limits.requests, self.limits.cost
+        if requests is not None and self.sent >= requests:
+            return f"the limit of {requests} requests is reached"
+        if cost is not None and (self.cost >= cost or self.cost + more > cost):
+            return f"the limit of {cost:g} in cost is reached"
+        return ""
 
     async def _post(self, body: Fields) -> bytes:
         """The body of the server's reply; the connection is made for the first request."""
@@ -373,16 +378,8 @@ class Client:
         for name in ("tokens_in", "tokens_out", "tokens_cached"):
             so_far, more = getattr(call, name), getattr(completion, name)
             setattr(call, name, None if None in (so_far, more) else so_far + more)
-        call.cost = self.limits.cost_of(call.tokens_in, call.tokens_out)
-        tokens = completion.tokens_in or 0, completion.tokens_out or 0
-        cost = self.limits.cost_of(*tokens) or 0.0
+        call.cost = self.limits.cost_of(call)
+        cost = self.limits.cost_of(completion) or 0.0
         self.cost += cost
         self._largest_cost = max(self._largest_cost, cost)
         return completion
-
-    def _without_key(self, answer: Answer) -> Answer:
-        """The answer, or one that says nothing of what a server sent that repeats the key."""
-        if len(self._key) < SECRET_LENGTH or repr(self._key)[1:-1] not in repr(answer):
-            return answer
-        answer.call.model = answer.call.finish_reason = ""
-        return Answer(None, answer.call, KEY_REPEATED)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, TypeVar
@@ -238,36 +236,17 @@ class Limits:
     cost: float | None = None
     price: Prices | None = None
 
-    def cost_of(
-        self,
-        tokens_in: int | None,
-        tokens_out: int | None,
-    ) -> float | None:
-        """The cost of so many tokens; None without a price or where a number is unknown.
+    def cost_of(self, taken: Call | Completion) -> float | None:
+        """The cost of a call or completion; None without a price or where a number of tokens is unknown.
 
-        >>> Limits(price=Prices(input=2, output=10)).cost_of(1_000_000, 100_000)
+        >>> Limits(price=Prices(input=2, output=10)).cost_of(
+        ...     Call(request="", tokens_in=1_000_000, tokens_out=100_000)
+        ... )
         3.0
         """
-        if self.price is None or tokens_in is None or tokens_out is None:
+        if self.price is None or taken.tokens_in is None or taken.tokens_out is None:
             return None
-        return (tokens_in * self.price.input + tokens_out * self.price.output) / 1e6
-
-    def reached(
-        self,
-        requests: int,
-        cost: float,
-        more: float = 0.0,
-    ) -> str:
-        """The limit that so many requests and this cost have reached, or `more` cost would pass; "" while there is none.
-
-        >>> Limits(requests=2).reached(requests=2, cost=0.0)
-        'the limit of 2 requests is reached'
-        """
-        if self.requests is not None and requests >= self.requests:
-            return f"the limit of {self.requests} requests is reached"
-        if self.cost is not None and (cost >= self.cost or cost + more > self.cost):
-            return f"the limit of {self.cost:g} in cost is reached"
-        return ""
+        return (taken.tokens_in * self.price.input + taken.tokens_out * self.price.output) / 1e6
 
 
 @dataclass(eq=False)
@@ -291,7 +270,8 @@ def failure_of_status(error: Any) -> CallFailed:
     """The failure that an HTTP status other than success means; `error`: the SDK's APIStatusError."""
     status, code = error.status_code, str(error.code)
     sentence = f"the server answered with HTTP status {status}"
-    wait = retry_after(error.response.headers)
+    seconds = re.fullmatch(r"\d{1,9}(\.\d+)?", error.response.headers.get("retry-after", ""))
+    wait = float(seconds[0]) if seconds else None
     reason = LASTING.get(code) or LASTING.get(status)
     if code == "context_length_exceeded":
         return CallFailed(f"{sentence}: the model's context is too short for the request")
@@ -309,19 +289,6 @@ def failure_of_status(error: Any) -> CallFailed:
         wait,
         param=str(error.param),
     )
-
-
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """The seconds that a server asks to wait, decimals too, 0 or more; None where it names no number of seconds.
-
-    >>> retry_after({"retry-after": "1.5"})
-    1.5
-    """
-    with suppress(ValueError):  # a date, too
-        seconds = float(headers.get("retry-after", ""))
-        if math.isfinite(seconds):
-            return max(seconds, 0.0)
-    return None
 
 
 def _name(value: Any) -> str:

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import evaltools as et
-from evaltools.app.show import show_study
+from evaltools.app.show import show_result
 from evaltools.report.paper import markdown
 from evaltools.report.study_sentences import outcomes
 from tests.files import read_json
@@ -71,7 +71,7 @@ def test_a_tie_beside_an_interval_without_0_has_its_reason(
 ) -> None:
     cmp = et.compare([0.0] * 7 + [1.0] + [0] * 22, [1.0] * 7 + [0.0] + [0] * 22, bounds=(0, 1))
     assert (cmp["value"]["verdict"], cmp["value"]["ci_low"] > 0) == ("tied", True)
-    show_study(cmp, verbose=False)
+    show_result(cmp, verbose=False)
     printed = capsys.readouterr().out
     assert "tied (p)\ntied (p): p is not small enough" in printed
     assert " (tied)" in markdown(cmp)

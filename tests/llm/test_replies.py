@@ -13,26 +13,11 @@ from pydantic import BaseModel
 
 from evaltools.llm import client as llm
 from evaltools.llm import transport
-from evaltools.llm.messages import Limits, Prices, parse, plain_url, retry_after, strict_schema
+from evaltools.llm.messages import Limits, Prices, parse, plain_url, strict_schema
 from tests.model_server import Answer as Sent
 from tests.model_server import says
 
 from .calls import KEY, Reply, ask, body, label
-
-
-@pytest.mark.parametrize(
-    ("header", "seconds"),
-    [
-        ({"retry-after": "1.5"}, 1.5),
-        ({"retry-after": "no"}, None),
-        ({"retry-after": "-3"}, 0),
-        ({"retry-after": "inf"}, None),
-        ({"retry-after": "Fri, 31 Dec 9999 23:59:59 GMT"}, None),
-        ({}, None),
-    ],
-)
-def test_retry_after(header: dict[str, str], seconds: float | None) -> None:
-    assert retry_after(header) == seconds
 
 
 @pytest.mark.parametrize(

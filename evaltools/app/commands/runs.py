@@ -43,7 +43,7 @@ from ..options import (
     suite_option,
     suite_options,
 )
-from ..show import show_checks, show_frame, show_study
+from ..show import show_checks, show_frame, show_result
 
 csv_option = click.option(
     "--csv",
@@ -97,7 +97,7 @@ def compare(
     """
     _require_target(csv_file, baseline, candidate)
     study = make_study.compare(baseline, candidate, **settings)
-    show_study(study, verbose, everything)
+    show_result(study, verbose, everything)
     _write(csv_file, make_study.comparison_table(study))
 
 
@@ -124,7 +124,7 @@ def rank(
     Every pair is compared, all pairs together. Writes results/<baseline>_aggregated/ with ranks.csv in
     it; the baseline is the first condition by name.
     """
-    study = make_study.study(runs, **{**settings, "primary": metric})
+    study = make_study.study(runs, **settings, primary=metric)
     ranks = study.rank()
     if ranks["rank_low"].count() < 2:
         raise UsageError(f"{metric} is measured in fewer than two conditions: nothing to rank")
@@ -244,8 +244,6 @@ def _command(
         make(work, runs)
         raise Exit(batch.end(work))
 
-    [lang] = [each for each in command.params if each.name == "lang"]
-    lang.type = click.Choice(suite_languages(suite))
     return command
 
 
