@@ -248,6 +248,8 @@ def model_rows(model: type[BaseModel]) -> Iterator[str]:
     yield "| field | type | default | meaning |"
     yield "| --- | --- | --- | --- |"
     for name, field in model.model_fields.items():
+        if field.exclude:  # not of the file
+            continue
         kind = type_words(field.annotation)
         yield f"| `{name}` | {kind} | {default_words(field)} | {meanings[name]} |"
 

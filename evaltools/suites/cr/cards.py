@@ -18,9 +18,9 @@ from ...report.samples import Line, Place, Row, SampleView
 from ...report.study import Study
 from ...report.tables import text_table
 from ...report.text import markdown, markdown_table
+from .read import TABLES
 from .schema import STAND_IN
 from .tuples import (
-    KEY_NAMES,
     KEYS,
     EvalTuple,
     Key,
@@ -31,40 +31,14 @@ from .tuples import (
     pairs,
 )
 
-GROUPS = {
-    "broken": ("outcome_{key} == 'break'", "Broken: right before review, wrong after"),
-    "fixed": ("outcome_{key} == 'fix'", "Fixed: wrong before review, right after"),
-    "still": ("outcome_{key} == 'still'", "Still wrong: before review and after"),
-    "wrong": ("not protocol & f1_s2_{key} < 1", "Wrong: not the tuples of the gold"),
-    "degraded": (
-        "degraded_{key} & outcome_{key} != 'break'",
-        "Degraded: wrong before review, and F1 fell",
-    ),
-    "conflict": ("conflict", "Conflict: one aspect carries two polarities"),
-    "implicit-invalid": ("implicit_invalid", "Implicit gold without a valid prediction"),
-    "out-of-text": ("final_out_of_text", "With a term not in the text"),
-    "dropped-out-of-text": (
-        "drop_out_of_text & not final_out_of_text",
-        "Dropped term that was not in the text",
-    ),
-}
-"""Name of a group -> the query on the units that makes it under a key, and its caption."""
-
 LEGEND = "✓ matched, − missing, ✗ wrong against the gold by {key}; all else may differ"
-
-OUTCOMES = {
-    "break": ("broken", "bad"),
-    "still": ("still wrong", "bad"),
-    "fix": ("fixed", "good"),
-    "keep": ("right", "good"),
-}
-"""What became of a sample -> the word for it, and its mark."""
 
 
 def sample_view(shown: Run | Study) -> SampleView:
     """How samples are browsed, their tuples marked under the key of the headline."""
     key = leading_key(shown)
-    groups = {name: (query.format(key=key), caption) for name, (query, caption) in GROUPS.items()}
+    found = TABLES["groups"].items()
+    groups = {name: (query.format(key=key), caption) for name, (query, caption) in found}
     return SampleView(
         groups=groups,
         order=partial(in_order, key=key),
@@ -74,7 +48,7 @@ def sample_view(shown: Run | Study) -> SampleView:
         head="Aspect · term",
         columns={"gold": "Gold", "stage1": "Before review", "final": "After review"},
         fields={"review": ""},
-        legend=say(LEGEND, key=say(KEY_NAMES[key])),
+        legend=say(LEGEND, key=say(TABLES["key"][key]["compared"])),
     )
 
 
@@ -100,12 +74,11 @@ def finding(run: Run) -> tuple[str, str] | None:
     elif delta["ci_high"] < 0:
         text = "Review harms"
     lead = say(
-        "{finding}: fixed {fixed:.0f} of {of_fixed:.0f}, broke {broken:.0f} of {of_broken:.0f}",
+        "{finding}: fixed {fixed[numerator]:.0f} of {fixed[denominator]:.0f}, "
+        "broke {broken[numerator]:.0f} of {broken[denominator]:.0f}",
         finding=say(text),
-        fixed=fixed["numerator"],
-        of_fixed=fixed["denominator"],
-        broken=broken["numerator"],
-        of_broken=broken["denominator"],
+        fixed=fixed,
+        broken=broken,
     )
     return lead, ""
 
@@ -130,10 +103,17 @@ def card(
     """The card of a sample: tags, rows, places, review. The rows are marked under a key and a match policy."""
     columns = {name: sample[name] for name in ("gold", "stage1", "final")}
     rows = card_rows(columns, key, policy)
+    places = []
+    # of terms at one place the wrong ones count
+    for row in sorted(rows, key=lambda row: row.mark != "bad"):
+        start = sample["text"].find(row.part)
+        if row.mark and row.part and start >= 0:
+            end = start + len(row.part)
+            places.append(Place("text", start, end, row.mark))
     return {
         "tags": _tags(sample, key),
         "rows": rows,
-        "places": _places(sample["text"], rows),
+        "places": places,
         "review": _review(sample),
     }
 
@@ -162,7 +142,7 @@ def card_rows(
                 mark = ""
             other = " · ".join(filter(None, named[:2])) if named[:2] != first[:2] else ""
             cells[column].append(Line(named.polarity, mark, other))
-        for text, polarity, *_ in match.missing:
+        for text, polarity, *_ in sorted(match.missing):
             groups[text][1][column].append(Line(polarity, "missing"))
     rows = []
     for first, cells in groups.values():
@@ -191,29 +171,9 @@ def _tags(
     if pd.isna(after):
         return [Line(say("not measured" if sample["gold"] else "no gold"))]
     unreviewed = ("right", "good") if after == 1 else ("wrong", "bad")
-    word, mark = OUTCOMES.get(sample[f"outcome_{key}"], unreviewed)
+    word, mark = TABLES["outcomes"].get(sample[f"outcome_{key}"], unreviewed)
     change = f"{after:.2f}" if pd.isna(before) else f"{before:.2f} → {after:.2f}"
     return [Line(say(word), mark), Line(f"F1 {change}")]
-
-
-def _places(
-    text: str,
-    rows: Sequence[Row],
-) -> list[Place]:
-    """Where the terms of the rows stand in the text, the wrong ones first."""
-    places: list[Place] = []
-    for row in sorted(rows, key=lambda row: row.mark != "bad"):
-        start = text.find(row.part)
-        if row.mark and row.part and start >= 0:
-            places.append(
-                Place(
-                    "text",
-                    start,
-                    start + len(row.part),
-                    row.mark,
-                )
-            )
-    return places
 
 
 def _review(sample: Fields) -> str:
@@ -323,7 +283,7 @@ def gold_without_pairs(run: Run) -> Checks:
     keys = [key for key in KEYS if not data[f"has_gold_{key}"].any()]
     if n_gold and keys:
         text = "none of the {of} gold tuples has a pair by {keys}: these metrics are not measured"
-        names = listed([say(KEY_NAMES[key]) for key in keys])
+        names = listed([say(TABLES["key"][key]["compared"]) for key in keys])
         message = say(text, of=f"{n_gold:,}", keys=names)
         is_lost = run.options.key in keys
         yield Check(
@@ -344,11 +304,9 @@ def ref_outside_gold(run: Run) -> Checks:
     # the first spares reading the tuples of nearly every run; of the second see gold_without_pairs
     if run.data["tp_refpol"].any() or not run.data["has_gold_refpol"].any():
         return
-    with_gold = run.data[run.data["has_gold"].astype(bool)]
-    # these two columns of many rows, and a cell at a time
+    with_gold = run.units[run.units["has_gold"]]
     final, known = (
-        [named.ref for cell in with_gold[side] for named in run.suite.decode[side](cell)]
-        for side in ("final", "gold")
+        [named.ref for cell in with_gold[side] for named in cell] for side in ("final", "gold")
     )
     gold = {*known} - {""}
     predicted = {*final} - {""}
@@ -377,15 +335,12 @@ def _resting_on(
     run: Run,
     keys: Sequence[str],
 ) -> Names:
-    """The names of the metrics that compare with gold by one of the keys."""
-    names = []
-    for metric in run.metrics:
-        named = f"{metric.name} {metric.alias_of}"
-        if metric.name == "tuple_f1_s2_after_rep":
-            named = run.options.key
-        if metric.group != WITHOUT_GOLD and any(key in named for key in keys):
-            names.append(metric.name)
-    return tuple(names)
+    """The names of the metrics that compare with gold by one of the keys, which their columns name."""
+    return tuple(
+        metric.name
+        for metric in run.metrics
+        if metric.group != WITHOUT_GOLD and any(key in str(metric) for key in keys)
+    )
 
 
 def artifacts(

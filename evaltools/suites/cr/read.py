@@ -14,15 +14,14 @@ from typing import Any, Literal
 from pydantic import AliasChoices, Field, field_validator
 
 from ...core.errors import InputError, Problems
-from ...core.files import Fields, Names
+from ...core.files import Fields, Names, toml_beside
 from ...core.json_files import read_json, read_jsonl
 from ...core.records import File, fitted, unique_records
 from ...core.suite import Source, SuiteOptions
 from .schema import Gold, Output, Row, Scorecard, TraceEntry, TupleRow
 from .tuples import Key, MatchPolicy, match_policy, term_of
 
-STOP_TERMS = ("ㅋㅋ", "ㅎㅎ", "ㅠㅠ", "아", "야", "언제", "하지만", "그러나")
-ALLOWLIST = ("뷰", "AS", "as", "ui", "UI", "앱", "app")
+TABLES = toml_beside(__file__, "metrics.toml")
 
 
 class CrOptions(SuiteOptions):
@@ -38,11 +37,12 @@ class CrOptions(SuiteOptions):
         "pairless=zero (docs/decisions.md, D5, D6, D26).",
     )
     stop_terms: Names = Field(
-        STOP_TERMS,
+        tuple(TABLES["stop_terms"]),
         description="Terms that are no valid aspect (repeatable; they replace the default list).",
     )
     allowlist: Names = Field(
-        ALLOWLIST, description="Valid aspects even if of one character or stop terms (repeatable)."
+        tuple(TABLES["allowlist"]),
+        description="Valid aspects even if of one character or stop terms (repeatable).",
     )
     gold: Path | None = Field(
         None,

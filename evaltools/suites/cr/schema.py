@@ -169,7 +169,7 @@ class Output(ParsedOutput):
     """One line of outputs.jsonl; `content` is all that it holds."""
 
     meta: Meta
-    content: Any = None
+    content: Any = Field(None, exclude=True)
 
     @model_validator(mode="before")
     @classmethod

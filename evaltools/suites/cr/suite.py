@@ -7,16 +7,14 @@ from functools import cache, partial
 
 from msgspec import json
 
-from ...core.files import Names, toml_beside
+from ...core.files import Names
 from ...core.metric import MetricTable, make_metric
 from ...core.suite import Suite
 from .cards import artifacts, checks, finding, sample_view
-from .read import FILES, MAIN, RUNNER, CrOptions, locate
+from .read import FILES, MAIN, RUNNER, TABLES, CrOptions, locate
 from .sample import Action
 from .score import score
 from .tuples import EvalTuple
-
-TABLES = toml_beside(__file__, "metrics.toml")
 
 
 @cache

@@ -20,12 +20,6 @@ Pair = tuple[str, ...]
 
 Key = Literal["refpol", "otepol", "attrpol"]
 KEYS: tuple[Key, ...] = ("refpol", "otepol", "attrpol")
-KEY_NAMES: dict[Key, str] = {
-    "refpol": "(ref, polarity)",
-    "otepol": "(term, polarity)",
-    "attrpol": "(attribute, polarity)",
-}
-"""What is compared with the gold under a key."""
 
 POLARITIES = frozenset(("positive", "negative", "neutral"))
 KNOWN = POLARITIES | {"mixed"}

@@ -36,8 +36,7 @@ def in_order(result: Run, units: pd.DataFrame) -> pd.DataFrame:
     """The turns with their names, those that fall short of most measures first, then in the order of the trace."""
     turns = units[units["turn_pair_id"].notna()]
     turns = turns.assign(turn=turns["dialog_id"] + " / " + turns["turn_pair_id"].astype(str))
-    queries = [measure.failing for measure in MEASURES if measure.failing]
-    n_failed = sum(turns.eval(query).astype(int) for query in queries)
+    n_failed = sum(turns.eval(of["failing"]).astype(int) for of in MEASURES if "failing" in of)
     return turns.loc[n_failed.sort_values(ascending=False, kind="stable").index]
 
 
@@ -85,17 +84,17 @@ def forbidden_words(turn: Turn) -> Iterator[tuple[Place, str]]:
 
 
 def _phrases(turn: Turn) -> dict[str, str]:
-    """The words that are forbidden in a reply, or recorded as a violation -> what they are, each once."""
+    """The words that are forbidden in a reply, or recorded as a violation -> what they are, each once.
+
+    A violation without words stands for itself.
+    """
     phrases = {word: say("forbidden {what}", what=word) for word in turn["forbidden_hits"]}
     for violation in turn["violations"]:
-        if phrase := violation.get("phrase"):
-            phrases.setdefault(phrase, _violation(violation))
+        phrase = violation["phrase"]
+        text = "{type} “{phrase}” ({severity})" if phrase else "{type} ({severity})"
+        said = say(text, **{name: say(value or "?") for name, value in violation.items()})
+        phrases.setdefault(phrase or said, said)
     return phrases
-
-
-def _violation(violation: Fields) -> str:
-    text = "{type} “{phrase}” ({severity})" if violation.get("phrase") else "{type} ({severity})"
-    return say(text, **{name: say(value or "?") for name, value in violation.items()})
 
 
 def _rows(
@@ -119,15 +118,16 @@ def _rows(
     for name in turn["contradicted_constraints"]:
         found["M1"][2].append(say("the reply goes against {constraint}", constraint=name))
     for of in MEASURES:
-        if of.key in found and turn[of.eligible]:
-            required, result, why = found[of.key]
-            is_wrong = of.key == "M4" and required != result
+        key = of["key"]
+        if key in found and turn[of["eligible"]]:
+            required, result, why = found[key]
+            is_wrong = key == "M4" and required != result
             mark = "bad" if why or is_wrong else "good"
             cells = {
                 "required": [Line(required)],
                 "found": [Line(result, mark, listed(why, "; "))],
             }
-            yield Row(f"{of.key} {say(of.title)}", cells, mark=mark)
+            yield Row(f"{key} {say(of['title'])}", cells, mark=mark)
 
 
 def _required_text(key: Fields) -> str:
@@ -166,7 +166,6 @@ def _compliance_reasons(
         of_sentence.setdefault(sentence, {})[place.tooltip] = None
     reasons = [whole_sentence(listed(tips), f"“{text}”") for text, tips in of_sentence.items()]
     reasons += [said for word, said in _phrases(turn).items() if word not in turn["reply"]]
-    reasons += map(_violation, (one for one in turn["violations"] if not one.get("phrase")))
     if n_denied := [place.mark for place, _ in forbidden].count("look"):
         text = "denied: {n} of {of} forbidden words"
         reasons.insert(
@@ -201,9 +200,9 @@ def sample_view(shown: Run | Study) -> SampleView:
     """How turns are browsed: those that fall short, of any measure and of each."""
     of_measures = {}
     for measure in MEASURES:
-        if measure.failing:
-            caption = f"{measure.key} {say(measure.title)}: {say('Turns that fall short')}"
-            of_measures[measure.key.lower()] = (measure.failing, caption)
+        if "failing" in measure:
+            caption = f"{measure['key']} {say(measure['title'])}: {say('Turns that fall short')}"
+            of_measures[measure["key"].lower()] = (measure["failing"], caption)
     any_of_them = " or ".join(query for query, _ in of_measures.values())
     return SampleView(
         in_order,
@@ -232,84 +231,80 @@ def checks(result: Run) -> Checks:
     turns = result.data[result.data["turn_pair_id"].notna()]
     user_texts = turns.groupby("dialog_id", sort=False)["user_text"].agg("\n".join).reset_index()
     yield from duplicate_texts(user_texts, "user_text", "dialog_id")
-    of = len(turns)
-    if any(entry.role == "run_manifest" for entry in result.manifest.inputs):  # D44
-        text = (
-            "the run_manifest.json beside the trace says that memory keys were ignored: context "
-            "continuity is not measured"
-        )
-        yield from share_check(
+    is_ignored = any(entry.role == "run_manifest" for entry in result.manifest.inputs)  # D44
+    answered = turns[turns["turn_status"] == "ok"]
+    of, n = len(turns), len(answered)
+    has_one_class = n > 1 and answered["gt_compliance_label"].nunique() == 1
+    found: list[tuple[Any, ...]] = [
+        (
             "memory-ignored",
             "info",
-            text,
+            "the run_manifest.json beside the trace says that memory keys were ignored: context "
+            "continuity is not measured",
+            of * is_ignored,
             of,
+        ),
+        (
+            "unanswered-turns",
+            "warning",
+            "{n} of {of} turns have no answer, as they timed out or failed: they take no part in the "
+            "metrics of turns, which may look better for it",
+            of - n,
             of,
-        )
-    answered = turns[turns["turn_status"] == "ok"]
-    n = len(answered)
-    text = (
-        "{n} of {of} turns have no answer, as they timed out or failed: they take no part in the "
-        "metrics of turns, which may look better for it"
-    )
-    yield from share_check(
-        "unanswered-turns",
-        "warning",
-        text,
-        of - n,
-        of,
-    )
-    yield from check_replies(result, answered)
-    if n > 1 and answered["gt_compliance_label"].nunique() == 1:
-        text = (
-            "the true compliance label is the same on all {of} answered turns: giving always that one "
-            "would score 1.000 on compliance accuracy"
-        )
-        yield from share_check(
+        ),
+        *_of_replies(result, answered),
+        (
             "one-class-truth",
             "warning",
-            text,
+            "the true compliance label is the same on all {of} answered turns: giving always that one "
+            "would score 1.000 on compliance accuracy",
+            n * has_one_class,
             n,
-            n,
-        )
+        ),
+    ]
+    for check in found:
+        yield from share_check(*check)
 
 
-def check_replies(
+def _of_replies(
     result: Run,
     answered: pd.DataFrame,
-) -> Checks:
-    """Replies that are the user's own text, that are empty, and that stand on many turns."""
+) -> Iterator[tuple[Any, ...]]:
+    """Replies that are the user's own text, that are empty, and that stand on many turns: what a `share_check` takes."""
     replies, questions = (
         answered[column].str.split().str.join(" ") for column in ("reply", "user_text")
     )
-    of = len(replies)
-    for code, text, is_so in (
-        (
-            "echo-replies",
-            "{n} of {of} replies are the user's own text: on these turns, metrics of replies describe the user",
-            (replies != "") & (replies == questions),
-        ),
-        (
-            "empty-replies",
-            "{n} of {of} turns count as answered but have an empty reply",
-            replies == "",
-        ),
-        (
-            "duplicate-replies",
-            "{n} of {of} turns have a reply that stands on other turns too",
-            (replies != "") & replies.duplicated(keep=False),
-        ),
-    ):
-        n = is_so.sum()
-        is_blocking = code == "echo-replies" and n >= MOST * of
-        yield from share_check(
-            code,
-            "blocking" if is_blocking else "warning",
-            text,
-            n,
-            of,
-            _metrics_of_replies(result) if is_blocking else (),
-            above=MANY,
-        )
+    n = len(replies)
+    is_echo = (replies != "") & (replies == questions)
+    is_doubled = (replies != "") & replies.duplicated(keep=False)
+    blocks = _metrics_of_replies(result) if is_echo.sum() >= MOST * n else ()
+    yield (
+        "echo-replies",
+        "blocking" if blocks else "warning",
+        "{n} of {of} replies are the user's own text: on these turns, metrics of replies describe the user",
+        is_echo.sum(),
+        n,
+        blocks,
+        MANY,
+    )
+    yield (
+        "empty-replies",
+        "warning",
+        "{n} of {of} turns count as answered but have an empty reply",
+        (replies == "").sum(),
+        n,
+        (),
+        MANY,
+    )
+    yield (
+        "duplicate-replies",
+        "warning",
+        "{n} of {of} turns have a reply that stands on other turns too",
+        is_doubled.sum(),
+        n,
+        (),
+        MANY,
+    )
 
 
 def _metrics_of_replies(result: Run) -> Names:
@@ -356,14 +351,17 @@ def metrics_summary(result: Run) -> Fields:
         texts[name] = ", ".join(first_rows[name].dropna().unique()) or None
     measures = {}
     for measure in MEASURES:
-        counts = states.loc[measure.key, ["eligible", "skipped", "failed"]].add_suffix("_count")
-        totals = {name: int(result.data[column].sum()) for name, column in measure.totals.items()}
+        counts = states.loc[measure["key"], ["eligible", "skipped", "failed"]].add_suffix("_count")
+        totals = {
+            name: int(result.data[column].sum())
+            for name, column in measure.get("totals", {}).items()
+        }
         micro, macro = micro_and_macro(measure)
         names = {metric.numerator: name for name, metric in macro.items()}
         has_value = first_rows[next(iter(macro.values())).denominator] > 0
         by_dialog = first_rows[has_value].set_index("dialog_id")[list(names)].rename(columns=names)
-        measures[measure.stored] = {
-            "metric_name": measure.stored,
+        measures[measure["stored"]] = {
+            "metric_name": measure["stored"],
             "micro": {name: values[metric.name] for name, metric in micro.items()},
             "macro": {name: values[metric.name] for name, metric in macro.items()},
             "counts": {**counts.to_dict(), **totals},

@@ -5,12 +5,11 @@ Source: memfin_metrics 3 (the ratios) and 4 (who is eligible).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
-from ...core.files import toml_beside
+from ...core.files import Fields, toml_beside
 from ...core.language import say
 from ...core.metric import Metric, make_metric
 from ...report.run import Run
@@ -21,41 +20,20 @@ TABLES = toml_beside(__file__, "metrics.toml")
 METRICS: tuple[Any, ...] = tuple(map(make_metric, TABLES["metric"]))
 
 
-class Measure(NamedTuple):
-    """One of the five measures.
+BY_NAME: dict[str, Any] = {metric.name: metric for metric in METRICS}
 
-    key, title: as "M1" and "Context continuity".
-    stored: its name in metrics_summary.json.
-    eligible: the column that counts the turns (of M2 the dialogues) that take part.
-    failing: the query for the turns that fall short; "" for the measure of dialogues.
-    totals: further counts in metrics_summary.json -> the column that sums to them.
-    """
-
-    key: str
-    title: str
-    stored: str
-    eligible: str
-    failing: str = ""
-    totals: Mapping[str, str] = {}
+MEASURES: list[Fields] = TABLES["measure"]
 
 
-MEASURES = [Measure(**row) for row in TABLES["measure"]]
-
-
-def micro_and_macro(measure: Measure) -> tuple[dict[str, Metric], dict[str, Metric]]:
+def micro_and_macro(measure: Fields) -> tuple[dict[str, Metric], dict[str, Metric]]:
     """The ratios of a measure over all that are eligible, and its means over dialogues, by their names without "m1_".
 
     The numerator of a mean is the column with the value of each dialogue, its denominator is 1 where there is one. M2
     has values of dialogues only: both are the same.
     """
-    micro, macro = {}, {}
-    for metric in METRICS:
-        if metric.group.startswith(measure.key):
-            name = metric.name.removeprefix(f"{measure.key.lower()}_")
-            if name.endswith("_macro"):
-                macro[name.removesuffix("_macro")] = metric
-            else:
-                micro[name] = metric
+    key = measure["key"].lower()
+    micro = {name: BY_NAME[f"{key}_{name}"] for name in measure["ratios"]}
+    macro = {name: BY_NAME[f"{key}_{name}_macro"] for name in measure["means"]}
     return micro, macro or micro
 
 
@@ -103,11 +81,11 @@ def eligibility(result: Run) -> pd.DataFrame:
     rows = []
     for measure in MEASURES:
         unit, total, failed = "turn", n["total_turn_pairs"], n_failed
-        if measure.key == "M2":
+        if measure["key"] == "M2":
             unit, total, failed = "dialogue", n["total_dialogs"], n["failed_dialogs"]
-        eligible = int(units[measure.eligible].sum())
+        eligible = int(units[measure["eligible"]].sum())
         row = {
-            "measure": measure.key,
+            "measure": measure["key"],
             "unit": say(unit),
             "total": total,
             "eligible": eligible,

@@ -51,19 +51,20 @@ def continuity(
     texts = [key["target_text"] for key in keys]
     sources = [[name for name in SOURCES if text and text in memory[name]] for text in texts]
     # a key that could not be resolved takes no part
-    measured = [bool(hits) for key, hits in zip(keys, sources) if key["resolvable"]]
+    flags = [int(bool(h)) if key["resolvable"] else None for key, h in zip(keys, sources)]
+    measured = [flag for flag in flags if flag is not None]
     source_hits = {name: sum(name in hits for hits in sources) for name in SOURCES}
     # what a reader sees of each memory, of a long one its end
-    shown = []
-    for name, text in memory.items():
-        if text:
-            cut = "… " if len(text) > CONTEXT_LIMIT else ""
-            shown.append(f"[{name}] {cut}{text[-CONTEXT_LIMIT:]}")
+    shown = [
+        f"[{name}] {'… ' * (len(text) > CONTEXT_LIMIT)}{text[-CONTEXT_LIMIT:]}"
+        for name, text in memory.items()
+        if text
+    ]
     broken = contradictions(turn.pred_assistant_text, dialog.profile_gt.constraints_gt)
     columns = {
         "required_keys_raw": raw_keys,
         "resolved_keys": keys,
-        "key_hit_flags": [int(bool(h)) if k["resolvable"] else None for k, h in zip(keys, sources)],
+        "key_hit_flags": flags,
         "key_hit_sources": sources,
         "m1_source_hits": source_hits,
         "constraint_contradiction": int(bool(broken)),
@@ -105,18 +106,19 @@ def resolve_key(key: str, dialog: Dialog) -> Fields:
         if not target:
             resolver = "history_absolute_turn"
             target = _nth([turn.text for turn in dialog.raw_turns], index)
-    is_known = resolver != "not_a_key"
+    if not target and resolver != "not_a_key":
+        resolver = "no_target"
     return {
         "key": key,
-        "resolvable": target != "",
+        "resolvable": bool(target),
         "target_text": target or None,
-        "resolver": "no_target" if is_known and not target else resolver,
+        "resolver": resolver,
     }
 
 
 def _nth(texts: Sequence[str], index: int) -> str:
     """The text at this index; "" where there is none."""
-    return texts[index] if 0 <= index < len(texts) else ""
+    return "".join(texts[index : index + 1])
 
 
 def contradictions(
@@ -148,18 +150,7 @@ def contradictions(
     return broken
 
 
-# metric of a field with one value -> its names in the truth, and in a snapshot and the word lists
-VALUES = {
-    "risk_level_acc": ("risk_level_gt", "risk_level"),
-    "horizon_acc": ("horizon_gt", "investment_horizon"),
-    "liquidity_acc": ("liquidity_need_gt", "liquidity_need"),
-}
-
-# metric of a field with a set of texts -> its names in the truth and in a snapshot
-SETS = {
-    "constraints_f1": ("constraints_gt", "forbidden_assets"),
-    "preferences_f1": ("preferences_gt", "preferred_topics"),
-}
+VALUES, SETS = LEXICON["one_value"], LEXICON["set_of_texts"]
 
 # a prediction is in the snapshot, in the replies -> where it comes from
 ORIGINS = {
@@ -212,10 +203,8 @@ def score_profile(
         words = LEXICON["profile"][name]
         true = _value(words, getattr(truth, true_name))
         stated = _value(words, getattr(snapshot, name))
-        inferred = None
-        if not stated:
-            named = words["in_replies"].items()
-            inferred = next((value for value, of in named if contains_any(of, replies)), None)
+        named = {} if stated else words["in_replies"]
+        inferred = next((v for v, of in named.items() if contains_any(of, replies)), None)
         predicted = stated or inferred
         score = float(true is not None and predicted == true)
         fields.append((metric, true, predicted, ORIGINS[bool(stated), bool(inferred)], score))
@@ -302,10 +291,10 @@ def compliance(dialog: Dialog, turn: Turn) -> Found:
     entries = dict.fromkeys(filter(None, dialog.blueprint.forbidden_list))
     forbidden = [entry for entry in entries if entry in turn.pred_assistant_text]
     violations = turn.compliance.violations
-    severe = bool(forbidden)
-    for violation in violations:
-        severe |= violation.type in rule["severe_types"]
-        severe |= violation.severity in rule["severe_severities"]
+    severe = bool(forbidden) or any(
+        violation.type in rule["severe_types"] or violation.severity in rule["severe_severities"]
+        for violation in violations
+    )
     label = "severe_violation" if severe else "minor_violation" if violations else "compliant"
     truth = turn.gt_turn_tags.compliance_label_gt
     if truth not in LABELS:

@@ -68,14 +68,12 @@ def locate(
     none or several. Where the run_manifest.json beside the trace says that memory keys were ignored, so do the options
     (D44).
     """
-    trace = path
-    if path.is_dir():
-        traces = sorted(path.glob(PATTERN))
-        if len(traces) != 1:
-            found = first_names([trace.name for trace in traces]) or "none"
-            message = f"expected one {PATTERN} in this folder, found {found}"
-            raise problems.fatal("missing-file", message, file=path)
-        [trace] = traces
+    traces = sorted(path.glob(PATTERN)) if path.is_dir() else [path]
+    if len(traces) != 1:
+        found = first_names([trace.name for trace in traces]) or "none"
+        message = f"expected one {PATTERN} in this folder, found {found}"
+        raise problems.fatal("missing-file", message, file=path)
+    [trace] = traces
     File(trace, problems)
     folder = trace.resolve().parent
     files = {"trace": trace}
@@ -236,22 +234,13 @@ def dialog_units(
     (M2) stand in its first row. A dialogue without turns has one row, whose `turn_pair_id` is null,
     so that its profile counts.
     """
-    dialog_columns = {
-        "trace_version": dialog.trace_version,
-        "run_id": dialog.run_id,
-        "dialog_id": dialog.dialog_id,
-        "scenario_type": dialog.scenario_type,
-        "difficulty": dialog.difficulty,
-    }
+    dialog_columns = dialog.model_dump(include={*COLUMNS})
     rows: list[Fields] = []
     for turn in dialog.turns:
         row: Fields = {
             **dialog_columns,
-            "turn_pair_id": turn.turn_pair_id,
-            "turn_status": turn.turn_status,
-            "user_text": turn.user_text,
+            **turn.model_dump(include={*COLUMNS}),
             "reply": turn.pred_assistant_text,
-            "error": turn.error,
             "turn": 1,
             "turn_failed": turn.turn_status != "ok",
             "eligible_m2": False,

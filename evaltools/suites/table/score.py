@@ -78,26 +78,14 @@ def _survey(path: Path, state: tuple[int, int, int]) -> Survey:
     # rows without a seed where others of the condition have one would be a run of their own
     seeds = rows["seed"].notna().groupby(rows["condition"], dropna=False)
     is_partial = rows["seed"].isna() & seeds.transform("any")
-    for line in rows.index[is_partial]:
-        message = "expected a seed, as other rows of this condition have one, got nothing"
-        file.error(
-            "bad-field",
-            message,
-            line=int(line),
-            field="seed",
-        )
+    message = "expected a seed, as other rows of this condition have one, got nothing"
+    _report(file, "bad-field", rows.loc[is_partial, "id"], message, "seed")
     if is_partial.any():
         raise InputError(file.problems)
     clusters = rows[["id", "cluster"]].dropna().drop_duplicates()
-    for line, id_ in clusters.loc[clusters["id"].duplicated(), "id"].items():
-        message = "a second cluster of this sample; expected the same one in all of its rows"
-        file.error(
-            "bad-field",
-            message,
-            line=line,
-            id=id_,
-            field="cluster",
-        )
+    is_second = clusters["id"].duplicated()
+    message = "a second cluster of this sample; expected the same one in all of its rows"
+    _report(file, "bad-field", clusters.loc[is_second, "id"], message, "cluster")
     runs = [_run_name(condition, seed, path.stem) for condition, seed in of_runs.values]
     for index in np.flatnonzero(pd.Series(runs).str.casefold().duplicated()):
         message = f"two runs (condition, seed) would both be named {runs[index]!r}"
@@ -109,25 +97,30 @@ def _survey(path: Path, state: tuple[int, int, int]) -> Survey:
     return Survey(runs, rows, metrics, file.problems)
 
 
+def _report(
+    file: File,
+    code: str,
+    ids: pd.Series,
+    message: str,
+    field: str = "",
+) -> None:
+    """Report an error in each of some lines. `ids`: line -> the id that stands there."""
+    for line, id_ in ids.items():
+        file.error(code, message, line=line, id=id_, field=field)
+
+
 def _run_name(
     condition: Any,
     seed: Any,
     stem: str,
 ) -> str:
-    """`<condition>__seed<seed>_<stem>`, without what the file does not say."""
+    """`<condition>__seed<seed>_<stem>`, without what the file does not say, as the name of a folder."""
     parts = []
-    if pd.notna(condition):
-        parts.append(_as_file_name(condition))
-    if pd.notna(seed):
-        parts.append("seed" + _as_file_name(seed).replace("_", "-"))
-    name = "__".join(parts)
-    return f"{name}_{stem}" if name else stem
-
-
-def _as_file_name(text: str) -> str:
-    """A text as part of the name of a folder."""
-    name = re.sub(r'[/\\:*?"<>|\x00-\x1f]+', "-", text.strip())
-    return name.lstrip(".") or "-"
+    for prefix, value in (("", condition), ("seed", seed)):
+        if pd.notna(value):
+            part = re.sub(r'[/\\:*?"<>|\x00-\x1f]+', "-", value.strip()).lstrip(".") or "-"
+            parts.append(prefix + (part.replace("_", "-") if prefix else part))
+    return "_".join(filter(None, ["__".join(parts), stem]))
 
 
 def _metrics(
@@ -209,26 +202,14 @@ def _is_used(
 ) -> pd.Series:
     """Whether each row of a metric is used: the first of its unit, within the limits; the others are reported."""
     is_second = rows["unit"].duplicated()
-    for line, id_ in rows.loc[is_second, "id"].items():
-        message = f"a second row of {metric.name}: id is one sample, cluster what samples belong to"
-        file.error(
-            "duplicate-id",
-            message,
-            line=line,
-            id=id_,
-        )
+    message = f"a second row of {metric.name}: id is one sample, cluster what samples belong to"
+    _report(file, "duplicate-id", rows.loc[is_second, "id"], message)
     low, high = metric.bounds or (-np.inf, np.inf)
     values = rows["num"] / rows["den"]
     is_outside = ~is_second & ((values < low) | (values > high))
     for line, id_ in rows.loc[is_outside, "id"].items():
         message = f"{values[line]:g} is not within {low:g} and {high:g}"
-        file.error(
-            "out-of-bounds",
-            message,
-            line=line,
-            id=id_,
-            field=metric.name,
-        )
+        file.error("out-of-bounds", message, line=line, id=id_, field=metric.name)
     return ~(is_second | is_outside)
 
 
@@ -239,14 +220,18 @@ def _unit_columns(
 ) -> pd.DataFrame:
     """The columns of the units that are no sums, with the first value of each unit that is not null."""
     first = rows.groupby(unit).first()
-    units = pd.DataFrame({"id": first["id"], "line": rows.index[~unit.duplicated()]})
-    if first["trial"].notna().any():
-        units.insert(1, "trial", first["trial"])
-    if first["cluster"].notna().any():
-        units.insert(1, "item", units["id"])
-        units["id"] = first["cluster"].fillna(units["id"])
-    if first["text"].notna().any():
-        units["text"] = first["text"]
+    units = pd.DataFrame(
+        {
+            "id": first["cluster"].fillna(first["id"]),
+            "item": first["id"],
+            "trial": first["trial"],
+            "line": rows.index[~unit.duplicated()],
+            "text": first["text"],
+        }
+    )
+    for name, column in (("item", "cluster"), ("trial", "trial"), ("text", "text")):
+        if first[column].isna().all():
+            del units[name]
     is_text = file.path.suffix.lower() in TABLES
     for name in first.columns.difference([*COLUMNS, "run"], sort=False):
         if name in UNIT_COLUMNS or name.startswith(("num_", "den_")):
@@ -271,11 +256,9 @@ def _of_one_kind(values: pd.Series, is_text: bool) -> pd.Series:
     if is_numeric_dtype(values):  # truth values too
         return values
     known = values.dropna()
-    if is_text:
-        is_number = known.str.strip().str.fullmatch(NUMBER).all()
-    else:
-        is_number = {type(value) for value in known} <= {int, float}
-        is_number = is_number and all(isinstance(v, float) or abs(v) <= 2**53 for v in known)
+    is_number = known.map(str).str.strip().str.fullmatch(NUMBER).all()
+    if not is_text:
+        is_number = is_number and str not in {*map(type, known)}
     if is_number:
         return pd.to_numeric(values)
     return values.map(str, na_action="ignore").astype("str")

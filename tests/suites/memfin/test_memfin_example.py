@@ -110,7 +110,7 @@ def test_a_denied_promise_is_told_from_a_promise(tmp_path: Path) -> None:
         "bad severe_violation denied: 1 of 3 forbidden words; "
         "denied: 不承诺保本保收益: “债券基金不承诺保本保收益，请注意”; "
         "forbidden 稳赚不赔: “这只却稳赚不赔”; trading_advice “买入” (low): “现在买入”; "
-        "forbidden_phrase “卖出” (high); tone (?)"
+        "tone (?); forbidden_phrase “卖出” (high)"
     )
     assert [(reply[start:end], kind) for _, start, end, kind, *_ in card["places"]] == [
         ("保本保收益", "look"),

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
@@ -77,32 +76,12 @@ Span = dict[str, int]
 """Where a term stands in the text: its `start` and `end`."""
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """A tuple under review, with the fields that outputs and prompts show.
+Candidate = Fields
+"""A tuple under review, as outputs and prompts show it: tuple_id, aspect_ref, aspect_term, polarity, evidence, confidence,
+origin (the lenses that gave it), span (of the term in the text, None where it is implied), flags."""
 
-    `span`: of the term in the text, None where it is implied; `origin`: the lenses that gave it.
-    """
-
-    tuple_id: str
-    aspect_ref: str
-    aspect_term: str
-    polarity: str
-    evidence: str
-    confidence: float
-    origin: Names
-    span: Span | None = None
-    flags: Names = ()
-
-
-@dataclass(frozen=True)
-class Conflict:
-    """What the reviewers are asked about: candidates that do not go together."""
-
-    conflict_type: str
-    aspect_ref: str
-    aspect_term: str
-    tuple_ids: Names
+Conflict = Fields
+"""Candidates that do not go together, shown to reviewers: conflict_type, aspect_ref, aspect_term, tuple_ids."""
 
 
 class Vote(Action):
@@ -147,15 +126,12 @@ def merge(
                 why = "neither a ref nor a term of the text"
                 refused.append({"actor": lens, "what": triplet.aspect_term, "why": why})
                 continue
-            alike = (found.aspect_ref, found.aspect_term, found.polarity)
-            first = merged.get(alike, found)
-            merged[alike] = replace(
-                first,
-                origin=tuple(dict.fromkeys(first.origin + found.origin)),
-                flags=tuple(dict.fromkeys(first.flags + found.flags)),
-                confidence=max(first.confidence, found.confidence),
-            )
-    return [replace(c, tuple_id=f"t{number}") for number, c in enumerate(merged.values())]
+            alike = (found["aspect_ref"], found["aspect_term"], found["polarity"])
+            first = merged.setdefault(alike, {"tuple_id": f"t{len(merged)}", **found})
+            first["confidence"] = max(first["confidence"], found["confidence"])
+            for name in ("origin", "flags"):
+                first[name] = list(dict.fromkeys([*first[name], *found[name]]))
+    return list(merged.values())
 
 
 def _candidate(
@@ -175,17 +151,16 @@ def _candidate(
         "invalid_language": re.search("[A-Za-z]", term),
         "invalid_target": term and term == (triplet.opinion_term or "").strip(),
     }
-    return Candidate(
-        tuple_id="",
-        aspect_ref=ref,
-        aspect_term=text[span["start"] : span["end"]] if span else "",
-        polarity=triplet.polarity,
-        evidence=triplet.evidence or "",
-        confidence=triplet.confidence,
-        origin=(lens,),
-        span=span,
-        flags=tuple(flag for flag, holds in flags.items() if holds),
-    )
+    return {
+        "aspect_ref": ref,
+        "aspect_term": text[span["start"] : span["end"]] if span else "",
+        "polarity": triplet.polarity,
+        "evidence": triplet.evidence or "",
+        "confidence": triplet.confidence,
+        "origin": [lens],
+        "span": span,
+        "flags": [flag for flag, holds in flags.items() if holds],
+    }
 
 
 def find_term(
@@ -205,25 +180,31 @@ def find_term(
 def conflicts(candidates: Sequence[Candidate]) -> list[Conflict]:
     """What the reviewers are asked about."""
     flagged = []
-    refs_first = sorted(candidates, key=lambda c: not c.aspect_ref)
+    refs_first = sorted(candidates, key=lambda c: not c["aspect_ref"])
     same_aspect = grouped(
-        refs_first, lambda c: (c.aspect_ref, "" if c.aspect_ref else c.aspect_term)
+        refs_first, lambda c: (c["aspect_ref"], "" if c["aspect_ref"] else c["aspect_term"])
     )
     for (ref, term), group in same_aspect.items():
-        if len({c.polarity for c in group}) > 1:
+        if len({c["polarity"] for c in group}) > 1:
             kind = "ref_polarity_mismatch" if ref else "term_polarity_mismatch"
-            flagged.append(Conflict(kind, ref, term, _ids(group)))
-    with_attribute = [c for c in candidates if "#" in c.aspect_ref]
-    same_attribute = grouped(with_attribute, lambda c: (c.aspect_ref.partition("#")[2], c.polarity))
+            flagged.append((kind, ref, term, group))
+    with_attribute = [c for c in candidates if "#" in c["aspect_ref"]]
+    same_attribute = grouped(
+        with_attribute, lambda c: (c["aspect_ref"].partition("#")[2], c["polarity"])
+    )
     for group in same_attribute.values():
-        whole = [c for c in group if c.aspect_ref.partition("#")[0] == RULES["upper"]]
+        whole = [c for c in group if c["aspect_ref"].partition("#")[0] == RULES["upper"]]
         if whole and len(whole) < len(group):
-            flagged.append(Conflict(GRANULARITY, whole[0].aspect_ref, "", _ids(group)))
-    return flagged
-
-
-def _ids(group: Sequence[Candidate]) -> Names:
-    return tuple(candidate.tuple_id for candidate in group)
+            flagged.append((GRANULARITY, whole[0]["aspect_ref"], "", group))
+    return [
+        {
+            "conflict_type": kind,
+            "aspect_ref": ref,
+            "aspect_term": term,
+            "tuple_ids": [c["tuple_id"] for c in group],
+        }
+        for kind, ref, term, group in flagged
+    ]
 
 
 def grouped(
@@ -252,9 +233,9 @@ def votes(
     An action on an unknown or unflagged candidate, of another reason than REASONS, or a FLIP to
     nowhere is refused; silence abstains. MERGE counts as KEEP.
     """
-    ballots: dict[str, list[Vote]] = {candidate.tuple_id: [] for candidate in candidates}
+    ballots: dict[str, list[Vote]] = {candidate["tuple_id"]: [] for candidate in candidates}
     for actor, reply in replies.items():
-        silent = {name for conflict in flagged for name in conflict.tuple_ids}
+        silent = {name for conflict in flagged for name in conflict["tuple_ids"]}
         for action in reply.review_actions:
             kind = "KEEP" if action.action_type == "MERGE" else action.action_type
             is_whole = action.reason_code in REASONS and (kind != "FLIP" or action.polarity)
@@ -284,7 +265,7 @@ def arbitrate(
     and KEEP once each: FLIP or DROP for reasons that are strong enough, else FLAG. All other
     splits: FLAG.
     """
-    granular = [c.tuple_ids for c in flagged if c.conflict_type == GRANULARITY]
+    granular = [c["tuple_ids"] for c in flagged if c["conflict_type"] == GRANULARITY]
     return {
         name: _decision(cast, any(name in ids for ids in granular))
         for name, cast in ballots.items()
@@ -324,20 +305,20 @@ def applied(
     """The candidates after the decisions: DROP removes, FLIP sets the polarity, the order stays."""
     final = []
     for candidate in candidates:
-        decision = decisions.get(candidate.tuple_id)
+        decision = decisions.get(candidate["tuple_id"])
         if decision is None or decision.action_type in ("KEEP", "FLAG"):
             final.append(candidate)
         elif decision.action_type == "FLIP":
-            final.append(replace(candidate, polarity=decision.polarity))
+            final.append({**candidate, "polarity": decision.polarity})
     return final
 
 
 def label(candidates: Sequence[Candidate]) -> str:
     """The sentence's label: neutral without tuples, the one polarity of all, else mixed."""
-    polarities = {candidate.polarity for candidate in candidates}
-    if not polarities:
-        return "neutral"
-    return polarities.pop() if len(polarities) == 1 else "mixed"
+    polarities = {candidate["polarity"] for candidate in candidates}
+    if len(polarities) > 1:
+        return "mixed"
+    return next(iter(polarities), "neutral")
 
 
 # --- memory

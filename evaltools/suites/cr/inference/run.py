@@ -13,7 +13,6 @@ import random
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,7 @@ from ....core.manifest import changed_files, require_replaceable, whole_folder
 from ....llm.client import Client, in_background
 from ....llm.messages import Limits
 from ..suite import SUITE
-from .plan import LETTERS_PER_TOKEN, USE_MEMORY, Plan, PlannedRun
+from .plan import LETTERS_PER_TOKEN, USE_MEMORY, Plan
 from .protocol import Episode
 from .sample import SampleRun
 from .standin import StandIn
@@ -53,8 +52,15 @@ def run(
     limit is reached: what was answered is kept, a later start goes on.
     """
     config = plan.config
-    for planned in plan.runs:
-        _require_ours(out / "results" / planned.name, planned.config_hash, fresh)
+    for name, planned in plan.runs.items():
+        folder = out / "results" / name
+        stored = _recorded(folder).config_hash
+        # not even --fresh replaces what is not of ours
+        require_replaceable(folder, SUITE.runner if stored else ())
+        if stored != planned["config_hash"] and not fresh and any(folder.glob("[!.]*")):
+            raise UsageError(
+                f"{folder} holds something that this config did not make; --fresh replaces it"
+            )
     if max_cost is not None and config.price is None:
         raise UsageError("--max-cost needs the [price] of the config")
     model = config.model
@@ -81,21 +87,6 @@ def run(
         raise UsageError(f"{config.run_id} is being run in {out} by process {pid}") from None
 
 
-def _require_ours(
-    folder: Path,
-    identity: str,
-    fresh: bool,
-) -> None:
-    """UsageError where the folder of a run holds what this config did not make."""
-    stored = _recorded(folder).config_hash
-    # not even --fresh replaces what is not of ours
-    require_replaceable(folder, SUITE.runner if stored else ())
-    if stored != identity and not fresh and any(folder.glob("[!.]*")):
-        raise UsageError(
-            f"{folder} holds something that this config did not make; --fresh replaces it"
-        )
-
-
 async def _run_all(
     plan: Plan,
     client: Client,
@@ -106,12 +97,12 @@ async def _run_all(
     counted: set[str] = set()
     async with client:
         with bar(len(plan.texts) * len(plan.runs), "samples", quiet) as step:
-            for planned in plan.runs:
+            for name, planned in plan.runs.items():
                 samples, episodes = await _run_one(plan, client, planned, step)
                 if client.stopped:
                     message = f"{client.stopped}; what was answered is kept in {client.cache}"
                     raise WorkFailed(f"{message}: the same command goes on there")
-                folder = out / "results" / planned.name
+                folder = out / "results" / name
                 results[folder] = write_run(
                     plan,
                     planned,
@@ -132,11 +123,11 @@ async def _run_all(
 async def _run_one(
     plan: Plan,
     client: Client,
-    planned: PlannedRun,
+    planned: Fields,
     step: Callable[..., None],
 ) -> tuple[list[SampleRun], list[Episode]]:
     """The work on every sample, in their order, and the episodes learnt."""
-    episodes = list(plan.episodes) if planned.condition in USE_MEMORY else []
+    episodes = list(plan.episodes) if planned["condition"] in USE_MEMORY else []
     samples = [SampleRun(plan, client, planned, text) for text in plan.texts]
 
     async def work_on(sample: SampleRun) -> None:
@@ -144,23 +135,21 @@ async def _run_one(
         cost = f", cost {client.cost:.2f}" if plan.config.price else ""
         step(f"{client.sent} sent, {client.retries} retries{cost}")
 
-    learns = planned.condition == "m2"
+    learns = planned["condition"] == "m2"
     batches = [samples]
     if learns and plan.config.memory.mode == "online":
         batches = [[sample] for sample in samples]
-        random.Random(planned.seed).shuffle(batches)
+        random.Random(planned["seed"]).shuffle(batches)
     for batch in batches:
         await asyncio.gather(*(work_on(sample) for sample in batch))
-        for sample in batch:
-            episode = sample.learnt(episodes) if learns else None
-            if episode is not None:
-                episodes.append(episode)
+        for sample in batch * learns:
+            episodes += sample.learnt(episodes)
     return samples, episodes[len(plan.episodes) :]
 
 
 def write_run(
     plan: Plan,
-    planned: PlannedRun,
+    planned: Fields,
     folder: Path,
     samples: Sequence[SampleRun],
     episodes: Sequence[Episode],
@@ -171,9 +160,7 @@ def write_run(
     `counted`: the requests whose cost an earlier row or run has named, which cost nothing here; those of this run are
     added. Where the folder holds these very files already, it stays, with what it was scored to.
     """
-    identity = asdict(planned)
-    name = identity.pop("name")
-    meta = {"run_id": name, "protocol_mode": "conflict_review_v1", **identity}
+    meta = {"run_id": folder.name, "protocol_mode": "conflict_review_v1", **planned}
     rows = [sample.row(meta) for sample in samples]
     calls = []
     for row in rows:
@@ -183,16 +170,16 @@ def write_run(
             if call["cached"] and call["cost"]:
                 call["cost"] = 0.0
             counted.add(call["request"])
-            text_id, error = row["meta"]["text_id"], entry.get("notes", "")
-            calls.append({"text_id": text_id, **call, "error": error})
+            text_id = row["meta"]["text_id"]
+            calls.append({"text_id": text_id, **call, "error": entry.get("notes", "")})
     totals = {}
     for count in ("tokens_in", "tokens_out", "cost"):
         known = [call[count] for call in calls if call[count] is not None]
         totals[count] = sum(known) if known else None
     reasons = Counter(sample.failure[1] if sample.failure else "" for sample in samples)
     manifest: Fields = {
-        "run": name,
-        **identity,
+        "run": folder.name,
+        **planned,
         "config": plan.config.model_dump(mode="json"),
         "content": plan.content,
         "answered_by": dict(sorted(Counter(call["model"] for call in calls).items())),
@@ -209,7 +196,7 @@ def write_run(
         "gold.jsonl": _lines(gold),
         "calls.jsonl": _lines(calls),
     }
-    if planned.condition == "m2":
+    if planned["condition"] == "m2":
         files["episodes.jsonl"] = _lines([episode.model_dump() for episode in episodes])
     manifest["files"] = {name: bytes_hash(text.encode()) for name, text in files.items()}
     if changed_files(folder, manifest["files"]):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from ....core.files import Fields
@@ -22,7 +22,6 @@ from .plan import (
     REVIEWERS,
     SINGLE,
     Plan,
-    PlannedRun,
     reply_of,
 )
 from .protocol import Candidate, Conflict, Episode, Refused, Vote, as_text, retrieved, shape
@@ -41,7 +40,7 @@ class SampleRun:
 
     plan: Plan
     client: Client
-    run: PlannedRun
+    run: Fields
     text: Text
     stages: list[tuple[str, Answer]] = field(default_factory=list)
     candidates: list[Candidate] = field(default_factory=list)
@@ -61,7 +60,7 @@ class SampleRun:
 
         A failed stage gives no tuples and no votes.
         """
-        is_single = self.run.condition == "s0"
+        is_single = self.run["condition"] == "s0"
         replies = await self._ask(SINGLE if is_single else LENSES)
         text = self.text.text
         self.candidates = protocol.merge(
@@ -78,7 +77,7 @@ class SampleRun:
         self.decisions = protocol.arbitrate(ballots, self.conflicts)
         undecided = {name for name, vote in self.decisions.items() if not vote.settled}
         if self.plan.config.recheck and undecided:
-            disputed = [c for c in self.conflicts if undecided & set(c.tuple_ids)]
+            disputed = [c for c in self.conflicts if undecided & {*c["tuple_ids"]}]
             second_look = await self._votes(RECHECK, disputed, memory)
             self.decisions |= {
                 name: second_look[name][0] for name in undecided if second_look[name]
@@ -108,7 +107,7 @@ class SampleRun:
         for stage in stages:
             request = self.plan.request(
                 stage,
-                self.run.seed,
+                self.run["seed"],
                 self.text.text,
                 *shown,
             )
@@ -120,19 +119,19 @@ class SampleRun:
             return {}
         return {AGENTS[stage]: answer.reply for stage, answer in zip(stages, answers)}
 
-    def learnt(self, episodes: Sequence[Episode]) -> Episode | None:
-        """The episode of this sample: of a correction or a new conflict; else None.
+    def learnt(self, episodes: Sequence[Episode]) -> list[Episode]:
+        """The episode of this sample: of a correction or a new conflict; else none.
 
         A conflict is new if none of the RECENT last episodes has its kinds.
         """
         decided = self.decisions.values()
         changes = [vote for vote in decided if vote.action_type in ("DROP", "FLIP")]
-        kinds = tuple(sorted({conflict.conflict_type for conflict in self.conflicts}))
+        kinds = tuple(sorted({conflict["conflict_type"] for conflict in self.conflicts}))
         recent = {episode.conflicts for episode in episodes[-RECENT:]}
         is_new = bool(kinds) and kinds not in recent
         if self.failure or not (changes or is_new):
-            return None
-        return Episode(
+            return []
+        episode = Episode(
             source=self.text.hash,
             **shape(self.text.text),
             conflicts=kinds,
@@ -140,22 +139,23 @@ class SampleRun:
             final=_polarities(protocol.applied(self.candidates, self.decisions)),
             corrected=tuple((vote.action_type, vote.reason_code) for vote in changes),
         )
+        return [episode]
 
     def row(self, meta: Fields) -> Fields:
         """Its line of outputs.jsonl. A failed sample has empty tuples and no actions, the flag and the error.
 
         `meta`: what all rows of a run have there.
         """
-        error = ": ".join(self.failure) if self.failure else None
+        error = ": ".join(self.failure or ())
         stage1 = [] if error else self.candidates
         final = protocol.applied(stage1, self.decisions)
-        stage1_rows, final_rows = ([asdict(c) for c in group] for group in (stage1, final))
         trace = [_trace(*asked) for asked in self.stages]
-        reviews = []
-        for entry in trace:
-            if entry["stage"] == "review" and not error:
-                for action in entry["output"]["review_actions"]:
-                    reviews.append({**action, "actor": entry["agent"]})
+        reviews = [
+            {**action, "actor": entry["agent"]}
+            for entry in trace
+            if entry["stage"] == "review" and not error
+            for action in entry["output"]["review_actions"]
+        ]
         decisions = [{**vote.model_dump(), "actor": "ARB"} for vote in self.decisions.values()]
         return {
             "meta": {
@@ -168,34 +168,36 @@ class SampleRun:
             },
             "stage1_ate": {
                 "label": protocol.label(stage1),
-                "aspects": [{"term": c.aspect_term, "span": c.span} for c in stage1 if c.span],
+                "aspects": [
+                    {"term": c["aspect_term"], "span": c["span"]} for c in stage1 if c["span"]
+                ],
             },
             "process_trace": trace,
             "analysis_flags": {
-                "conflict_flags": [asdict(conflict) for conflict in self.conflicts],
+                "conflict_flags": self.conflicts,
                 "review_actions": reviews,
                 "arb_actions": [] if error else decisions,
                 "refused": self.refused,
             },
             "final_result": {
                 "label": protocol.label(final),
-                "stage1_tuples": stage1_rows,
-                "final_tuples": final_rows,
-                "final_tuples_pre_review": stage1_rows,
-                "final_tuples_post_review": final_rows,
+                "stage1_tuples": stage1,
+                "final_tuples": final,
+                "final_tuples_pre_review": stage1,
+                "final_tuples_post_review": final,
             },
             "flags": {
-                "parse_failed": error is not None and "the reply" in error,
-                "generate_failed": error is not None,
+                "parse_failed": "the reply" in error,
+                "generate_failed": bool(error),
             },
-            "error": error,
+            "error": error or None,
         }
 
 
 def _polarities(candidates: Sequence[Candidate]) -> dict[str, list[str]]:
     """Term -> the polarities of its candidates."""
-    by_term = protocol.grouped(candidates, lambda candidate: candidate.aspect_term)
-    return {term: [c.polarity for c in group] for term, group in by_term.items()}
+    by_term = protocol.grouped(candidates, lambda candidate: candidate["aspect_term"])
+    return {term: [c["polarity"] for c in group] for term, group in by_term.items()}
 
 
 def _trace(

@@ -71,9 +71,7 @@ def _triplets(
                 "aspect_ref": ref,
                 "polarity": polarity,
                 "confidence": 0.9 if noun else 0.5,
-                "opinion_term": None,
                 "evidence": clause.strip(),
-                "span": None,
             }
             triplets.append(triplet)
     return triplets
@@ -94,7 +92,6 @@ def _actions(
         action = {
             "action_type": "KEEP" if keep else "DROP",
             "target_tuple_ids": [candidate["tuple_id"]],
-            "new_value": None,
             "reason_code": "KEEP_BEST_SUPPORTED" if keep else "NEGATION_SCOPE",
         }
         actions.append(action)

@@ -10,7 +10,6 @@ from evaltools.suites.cr.inference.protocol import (
     Action,
     Actions,
     Candidate,
-    Conflict,
     Triplet,
     Triplets,
     Vote,
@@ -41,7 +40,7 @@ def triplet(
 def candidate(
     name: str, ref: str = "본품#품질", term: str = "보습", polarity: str = "positive"
 ) -> Candidate:
-    return Candidate(name, ref, term, polarity, "", 0.8, ("P-NEG",))
+    return {"tuple_id": name, "aspect_ref": ref, "aspect_term": term, "polarity": polarity}
 
 
 def merged(**replies: list[Triplet]) -> tuple[list[Candidate], list[Any]]:
@@ -59,11 +58,12 @@ def test_merging_joins_equal_tuples_and_keeps_where_they_came_from() -> None:
         P_NEG=[triplet(confidence=0.5), triplet("향", polarity="negative")],
         P_LIT=[triplet(confidence=0.9)],
     )
-    assert [(c.tuple_id, c.aspect_term, c.polarity, c.origin, c.confidence) for c in found] == [
-        ("t0", "보습", "positive", ("P_NEG", "P_LIT"), 0.9),
-        ("t1", "향", "negative", ("P_NEG",), 0.8),
+    names = ("tuple_id", "aspect_term", "polarity", "origin", "confidence")
+    assert [tuple(c[name] for name in names) for c in found] == [
+        ("t0", "보습", "positive", ["P_NEG", "P_LIT"], 0.9),
+        ("t1", "향", "negative", ["P_NEG"], 0.8),
     ]
-    assert [(c.span["start"], c.span["end"]) for c in found] == [
+    assert [(c["span"]["start"], c["span"]["end"]) for c in found] == [
         (0, 2),
         (8, 9),
     ]  # found in the text: "보습은 좋은데 향"
@@ -73,10 +73,10 @@ def test_a_term_stands_in_the_text_as_the_text_writes_it() -> None:
     found, refused = merged(
         P_NEG=[triplet("spf"), triplet("보 습"), triplet("없는 말"), triplet("없는 말", None)]
     )
-    assert [(c.aspect_term, c.span, c.flags) for c in found] == [
-        ("SPF", {"start": 17, "end": 20}, ("invalid_language",)),
-        ("보습", {"start": 0, "end": 2}, ()),
-        ("", None, ()),
+    assert [(c["aspect_term"], c["span"], c["flags"]) for c in found] == [
+        ("SPF", {"start": 17, "end": 20}, ["invalid_language"]),
+        ("보습", {"start": 0, "end": 2}, []),
+        ("", None, []),
     ]
     assert refused == [("P_NEG", "없는 말", "neither a ref nor a term of the text")]
     assert len(merged(P_NEG=[triplet("", None)])[1]) == 1
@@ -93,10 +93,10 @@ def test_conflict_flags() -> None:
             candidate("t5", ref="제품 전체#가격", polarity="neutral"),
         ]
     )
-    assert found == [
-        Conflict("ref_polarity_mismatch", "본품#품질", "", ("t0", "t1")),
-        Conflict("term_polarity_mismatch", "", "향", ("t2", "t3")),
-        Conflict("granularity_overlap_candidate", "제품 전체#품질", "", ("t0", "t4")),
+    assert [tuple(conflict.values()) for conflict in found] == [
+        ("ref_polarity_mismatch", "본품#품질", "", ["t0", "t1"]),
+        ("term_polarity_mismatch", "", "향", ["t2", "t3"]),
+        ("granularity_overlap_candidate", "제품 전체#품질", "", ["t0", "t4"]),
     ]
     assert conflicts([candidate("t0"), candidate("t1", ref="제품 전체#가격")]) == []
 
@@ -155,7 +155,7 @@ def test_the_arbiters_truth_table(cast: list[Any], expected: tuple[str, str] | N
 
 
 def test_a_granularity_conflict_with_c_against_is_flagged() -> None:
-    of_size = [Conflict("granularity_overlap_candidate", "", "", ("t0",))]
+    of_size = [{"conflict_type": "granularity_overlap_candidate", "tuple_ids": ["t0"]}]
     both = ballot([("DROP", "x"), ("DROP", "y"), ("KEEP", "z")])
     minority = arbitrate({"t0": both}, of_size)["t0"]
     assert minority == vote("A", "FLAG", "FACET_MINORITY_SIGNAL") and minority.settled
