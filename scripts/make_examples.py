@@ -37,7 +37,7 @@ REVIEWS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
     ("레몬그라스 향이 은은하고 오래가서 좋네요.", ((ITEM, "레몬그라스 향", P),)),
     ("용기가 너무 약해서 두 번 떨어뜨리니 깨졌습니다.", ((PACK, "용기", N),)),
     ("가격은 비싸지만 발림성이 훌륭해요.", ((PRICE, "가격", N), (ITEM_QUALITY, "발림성", P))),
-    ("다음에도 또 살게요!", ((WHOLE, "", P),)),
+    ("다음에도 또 살게요, 향이 좋아요!", ((WHOLE, "", P), (ITEM, "향", P))),
     ("기대했는데 실망만 남았네요.", ((WHOLE, "", N),)),
     ("블루투스 이어폰 연결이 자주 끊겨서 불편합니다.", ((ITEM_QUALITY, "블루투스 이어폰", N),)),
     ("디자인이 예쁘고 사이즈도 딱 맞아요.", ((DESIGN, "디자인", P), (ITEM, "사이즈", P))),
@@ -50,7 +50,7 @@ REVIEWS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
     ),
     ("설명서가 영어뿐이라 조립하기 어려웠어요.", ((PACK, "설명서", N),)),
     ("유명한 브랜드라 믿고 샀습니다.", ((BRAND, "브랜드", P),)),
-    ("엄마가 정말 좋아하셨어요.", ((WHOLE, "", P),)),
+    ("엄마가 정말 좋아하셨어요. 색도 고와요.", ((WHOLE, "", P), (DESIGN, "색", P))),
     (
         "사진과 색이 달라요 <b>환불</b> <script>alert('x')</script> <img src=x onerror=alert(1)> "
         "[링크](javascript:alert(1))",
@@ -62,7 +62,7 @@ REVIEWS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
     ("포장은 꼼꼼했는데 배송 중 모서리가 찌그러졌어요.", ((PACK, "포장", P), (PACK, "모서리", N))),
     ("세탁 후에도 늘어나지 않는 양말이라 좋습니다.", ((ITEM_QUALITY, "양말", P),)),
     ("가성비 좋아요.", ((PRICE, "가성비", P),)),
-    ("두 번 쓰고 서랍에 넣어 뒀습니다.", ((WHOLE, "", N),)),
+    ("두 번 쓰고 서랍에 넣어 뒀습니다. 소리가 커요.", ((WHOLE, "", N), (ITEM_QUALITY, "소리", N))),
     ("유통기한이 넉넉한 제품으로 왔어요.", ((ITEM, "유통기한", P),)),
     ("EWG 1등급 보습제라 안심하고 바릅니다.", ((ITEM_QUALITY, "EWG 1등급 보습제", P),)),
     (
@@ -90,18 +90,21 @@ REVIEWS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
     ("색감이 화면보다 차분해서 마음에 듭니다.", ((DESIGN, "색감", P),)),
     ("사은품까지 챙겨 주셔서 감사해요.", ((PACK, "사은품", P),)),
     ("할인할 때 사니 값이 아깝지 않아요.", ((PRICE, "값", P),)),
-    ("이름값을 못 하네요.", ((BRAND, "", N),)),
+    ("이름값을 못 하네요. 마감도 거칠어요.", ((BRAND, "", N), (ITEM_QUALITY, "마감", N))),
     ("소매가 길어서 접어 입어야 합니다.", ((ITEM, "소매", N),)),
     ("버튼이 커서 어르신도 누르기 쉬워요.", ((EASY, "버튼", P),)),
     ("맛은 그저 그래요.", ((ITEM_QUALITY, "맛", U),)),
-    ("한 달 만에 고장 났어요.", ((QUALITY, "", N),)),
+    ("한 달 만에 고장 났어요. 수리비도 비쌉니다.", ((QUALITY, "", N), (PRICE, "수리비", N))),
     ("촉감이 부드럽고 보풀도 없네요.", ((ITEM_QUALITY, "촉감", P), (ITEM_QUALITY, "보풀", P))),
-    ("친구에게도 권했습니다.", ((WHOLE, "", P),)),
+    ("친구에게도 권했습니다. 값도 적당해요.", ((WHOLE, "", P), (PRICE, "값", P))),
     ("상자가 젖은 채로 도착했습니다.", ((PACK, "상자", N),)),
     ("두께가 얇아 비치지만 시원해요.", ((ITEM, "두께", N), (ITEM_QUALITY, "", P))),
     ("조명이 너무 밝아서 눈이 아파요.", ((ITEM_QUALITY, "조명", N),)),
-    ("설치 기사님 없이도 금방 달았어요.", ((EASY, "", P),)),
-    ("광고에서 본 그대로입니다.", ((BRAND, "", P),)),
+    (
+        "설치 기사님 없이도 금방 달았어요. 나사가 튼튼해요.",
+        ((EASY, "", P), (ITEM_QUALITY, "나사", P)),
+    ),
+    ("광고에서 본 그대로입니다. 크기도 맞아요.", ((BRAND, "", P), (ITEM, "크기", P))),
     ("양이 줄었는데 가격은 그대로네요.", ((ITEM, "양", N), (PRICE, "가격", N))),
     ("무늬가 고르지 않습니다.", ((DESIGN, "무늬", N),)),
     ("강아지가 아주 잘 먹어요.", ((WHOLE, "", P),)),
@@ -109,10 +112,11 @@ REVIEWS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
 )
 
 CONDITIONS = {
-    "no_memory": {"wrong": 0.34, "fix": 0.30, "break": 0.10},
-    "with_memory": {"wrong": 0.34, "fix": 0.62, "break": 0.05},
+    "no_memory": {"wrong": 0.8, "fix": 0.3, "break": 0.35},
+    "with_memory": {"wrong": 0.8, "fix": 0.55, "break": 0.18},
 }
 SEEDS = (1, 2, 3)
+KINDS = ("ref", "polarity", "extra", "extra", "extra", "invented", "invented", "missed")
 
 Tuple = tuple[str, str, str]
 
@@ -126,13 +130,15 @@ def disturb(rng: random.Random, gold: list[Tuple]) -> list[Tuple]:
     out = list(gold)
     i = rng.randrange(len(out))
     ref, term, polarity = out[i]
-    kind = rng.choice(("ref", "polarity", "extra", "missed", "respelt"))
+    kind = rng.choice(KINDS)
     if kind == "ref":
         out[i] = (other(rng, ref, REFS), term, polarity)
     elif kind == "polarity":
         out[i] = (ref, term, other(rng, polarity, (P, N, U)))
     elif kind == "extra":
-        out.append((other(rng, ref, REFS), term, other(rng, polarity, (P, N))))
+        out.append((ref, term, other(rng, polarity, (P, N))))
+    elif kind == "invented":
+        out.append((other(rng, ref, REFS), rng.choice(("보증서", "색상표", "여분 부품")), polarity))
     elif kind == "missed" and len(out) > 1:
         del out[i]
     else:
@@ -173,7 +179,7 @@ def output(number: int, condition: str, seed: int) -> dict[str, Any]:
     stage1 = disturb(rng, list(gold)) if wrong else list(gold)
     final = list(stage1)
     reviews: list[dict[str, Any]] = []
-    decide = random.Random(f"{number}/{seed}/review").random()
+    decide = random.Random(f"{number}/{seed}/chair").random()
     if wrong and decide < odds["fix"]:
         final = list(gold)
         reviews = [
@@ -297,7 +303,7 @@ def main() -> None:
             folder = ROOT / f"{condition}__seed{seed}_proposed"
             numbers = list(range(len(REVIEWS)))
             if (condition, seed) == ("with_memory", 3):
-                del numbers[9::10]  # one run lost replies, as runs do
+                del numbers[9::15]  # one run lost replies, as runs do
             write(folder / "outputs.jsonl", [output(n, condition, seed) for n in numbers])
             write(folder / "gold.jsonl", [gold_line(n) for n in range(len(REVIEWS))])
 

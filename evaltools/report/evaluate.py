@@ -76,7 +76,7 @@ def evaluate(
     >>> import evaltools as et
     >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed", protocol="cr_v1")
     >>> round(float(run["fix_rate"]["value"]), 3)
-    0.75
+    0.579
     """
     suite = get_suite(suite)
     if metrics is not None:

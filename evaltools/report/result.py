@@ -195,7 +195,7 @@ class Result:
         >>> import evaltools as et
         >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
         >>> round(run.to_dict()["tuple_f1_s2_refpol"], 4)
-        0.9133
+        0.8133
         """
         rows = self._rows()
         values = rows["delta" if "delta" in rows else "value"]

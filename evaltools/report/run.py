@@ -44,7 +44,7 @@ class Run(Result):
     >>> import evaltools as et
     >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
     >>> round(float(run["tuple_f1_s2_refpol"]["value"]), 4)
-    0.9133
+    0.8133
     >>> "fix_rate_refpol" in run
     True
     """
