@@ -247,16 +247,14 @@ class RunsCommand(click.Command):
     ) -> list[str]:
         """As usual, with the options of the suite; says which options make nothing of runs that are scored already."""
         suite = self._suite_of(ctx, args)
+        names = suite.options.settable() if suite else []
+        further = suite_options(suite.options, names) if suite else []
         ctx.command = copy(self)
-        if suite is not None:
-            own_names = [param.name for param in self.params]
-            further = [name for name in suite.options.settable() if name not in own_names]
-            ctx.command.params = [*self.params, *suite_options(suite.options, further)]
+        ctx.command.params = [*self.params, *further]
         rest = click.Command.parse_args(ctx.command, ctx, args)
-        names = [*RESAMPLING, *suite.options.settable()] if suite else RESAMPLING
         typed = [
             f"--{name.replace('_', '-')}"
-            for name in names
+            for name in (*RESAMPLING, *names)
             if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
         ]
         if typed and ctx.get_parameter_source("quiet") is not ParameterSource.COMMANDLINE:

@@ -165,9 +165,9 @@ def _score_rows(
             "no metric holds a number",
             file=file,
         )
-    directions: dict[str, bool | None] = {}
-    for metric, said in known.items():
-        directions[metric] = True in said if len(said - {None}) == 1 else None
+    directions = {
+        metric: True in said if len(said - {None}) == 1 else None for metric, said in known.items()
+    }
     if unknown := [metric for metric, is_higher in directions.items() if is_higher is None]:
         message = (
             f"whether higher is better is not known of {first_names(unknown)}: described, never "

@@ -65,10 +65,6 @@ class Line(Row):
         return self.model_extra or {}
 
 
-def _name_of_today(name: str) -> str:
-    return OLD_NAMES.get(name, name)
-
-
 def read(
     source: Source,
     *,
@@ -79,7 +75,14 @@ def read(
 
     `sep` and `decimal`: the separator ("tab" for that) and the decimal mark of a CSV file.
     """
-    lines = list(read_table(source, Line, _name_of_today, sep.replace("tab", "\t")))
+    lines = list(
+        read_table(
+            source,
+            Line,
+            lambda name: OLD_NAMES.get(name, name),
+            sep.replace("tab", "\t"),
+        )
+    )
     metrics: dict[str, bool | None] = {}
     for _, line in lines:
         for name, value in line.columns.items():

@@ -143,7 +143,8 @@ def read_metrics(path: Path) -> MetricsFile:
 
 def _folders(path: Path) -> list[Path]:
     """The results folders of a result's runs; the result itself where it has neither a manifest nor units."""
-    return run_folders(path.parent if path.is_file() else path) or [path]
+    folder = path.parent if path.is_file() else path
+    return run_folders(folder.resolve()) or [path]
 
 
 def _bound(
@@ -208,10 +209,10 @@ def _against_baseline(
     A metric that the result cannot measure and the baseline can does not pass. UsageError for a result beside itself,
     what cannot be compared, and where nothing can be judged at all.
     """
-    folders_before, folders_now = _folders(baseline), _folders(path)
-    if folders_before[0].resolve() == folders_now[0].resolve():
+    sides = [_folders(result) for result in (baseline, path)]
+    if sides[0] == sides[1]:
         raise UsageError(f"{path} would be compared with itself; --baseline names another result")
-    study = compare(list(map(load, folders_before)), list(map(load, folders_now)))
+    study = compare(*(list(map(load, side)) for side in sides))
     blocked_before, blocked_now = (
         {name for run in of_seed.values() for name in run.blocked}
         for of_seed in study.conditions.values()

@@ -81,9 +81,11 @@ def rerun(
         f"{name} is not as it was written" for name in spoilt_files(file.parent, recorded)
     ]
     for member, run in zip(members, runs):
-        for before, after in zip(member.inputs, run.manifest.inputs):
-            if before.sha256 != after.sha256:
-                differences.append(f"input {before.path} of {member.run} has another content")
+        differences += [
+            f"input {before.path} of {member.run} has another content"
+            for before, after in zip(member.inputs, run.manifest.inputs)
+            if before.sha256 != after.sha256
+        ]
     for name in {**then, **now}:
         was, found = then.get(name), now.get(name)
         if isinstance(was, float) and isinstance(found, float):

@@ -204,7 +204,7 @@ def plan(
         paragraph(
             "1 seed: a claim about these two runs only; more seeds: about the two systems, which may need more."
         )
-    lacking = planned.loc[planned["samples"].isna(), "seeds"].astype(str).unique()
+    lacking = planned.loc[planned["samples"].isna(), "seeds"].astype(str)
     if len(lacking):
         paragraph(
             f"No number of samples is known for {', '.join(lacking)} seeds: the pilot has one seed a side, or its seeds "
