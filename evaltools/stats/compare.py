@@ -191,7 +191,7 @@ def ranks(
         {"candidate": "", "a": a, "b": b} | _row(sides[a], sides[b])
         for a, b in combinations(range(len(sides)), 2)
     ]
-    is_measured = np.array([not np.isnan(side.values).all() for side in sides])
+    is_measured = np.array([not np.isnan(side.value).all() for side in sides])
     tested = pd.DataFrame(pairs).assign(primary=False, family=True, margin=np.nan)
     _test(tested, resampling, n_permutations)
     tested = tested[tested["p_adjusted"] <= resampling.level].reset_index(drop=True)
@@ -248,7 +248,7 @@ def _row(
 ) -> dict[str, Any]:
     """What is known of a metric of two conditions before it is tested with others; `effect`: None if not measured."""
     metric, found = a.formula.metric, paired(a, b)
-    candidate, baseline = (side.values.mean() for side in found.sides) if found else [np.nan] * 2
+    candidate, baseline = (side.value.mean() for side in found.sides) if found else [np.nan] * 2
     row = {
         "metric": metric.name,
         "better": metric.better,

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ..core.errors import UsageError
-from ..core.metric import MetricTable
+from ..core.metric import Metric, MetricTable
 from .formulas import (
     NEW_SEEDS,
     THESE_RUNS,
@@ -23,9 +23,11 @@ from .formulas import (
     seed_part,
 )
 from .influence import (
+    TEXTS,
     Array,
     Cells,
     Condition,
+    Formula,
     effective_units,
     label,
     present_on,
@@ -37,8 +39,6 @@ from .influence import (
 MIN_UNITS = 10
 # So few units know a standard error, and what rests on it, to one digit.
 ROUGH = 20
-# Columns of what is asked: rows that pair but differ there are other questions.
-TEXTS = ("text", "user_text")
 
 
 class NothingPaired(UsageError):
@@ -53,16 +53,17 @@ def same_questions(
 
     UsageError where most differ; NothingPaired for two that share no sample.
     """
-    unit, sides = a.ids.name, (a, b)
-    if not np.isin(a.sample, b.sample).any():
-        sizes = [f"{side.name} ({side.ids.nunique()} units)" for side in sides]
+    unit, sides = a.units.name, (a, b)
+    samples = [side.cell % side.n_samples for side in sides]
+    if not np.isin(samples[0], samples[1]).any():
+        sizes = [f"{side.name} ({side.rows[unit].nunique()} units)" for side in sides]
         raise NothingPaired(f"{' and '.join(sizes)} share no {unit}: nothing to compare")
     keep = np.ones(a.n_samples, dtype=bool)
-    known = [name for name in TEXTS if all(name in f for f in (*a.frames, *b.frames))]
+    known = [name for name in TEXTS if name in a.rows and name in b.rows]
     for name in known[:1]:
         texts = []
-        for side in sides:
-            column = pd.concat([frame[name] for frame in side.frames]).set_axis(side.sample)
+        for side, sample in zip(sides, samples):
+            column = side.rows[name].set_axis(sample)
             column = column.groupby(level=0).first().dropna().astype(str)
             texts.append(column.str.normalize("NFC").str.split().str.join(" "))
         one, other = texts[0].align(texts[1], join="inner")
@@ -77,40 +78,55 @@ def same_questions(
 
 
 @dataclass(frozen=True, eq=False)
-class Effect:
-    """A value that units make: a metric of the cells `b`, in all seeds of which it is measured, or `b` less `a`.
+class Effect(Cells):
+    """What is measured of one condition, or the difference of two: as cells of one seed, whose ratios are all of theirs.
 
-    Seed k of one side goes with seed k of the other where they have the same, else each is averaged over its own.
+    The mean over seeds and a difference are sums of ratios too. Seed k of one side goes with seed k of the other where
+    they have the same, else each is averaged over its own.
+
+    `sides`: the cells that it is made of, the minuend first.
     """
 
-    b: Cells
-    a: Cells | None = None
+    sides: tuple[Cells, ...]
 
     @classmethod
-    def of(cls, run: Cells) -> Effect:
+    def of(cls, *sides: Cells) -> Effect:
+        """The effect of one side, or of the first less the second."""
+        ratios: tuple[Metric, ...] = ()
+        weights, sums = [], []
+        for side, sign in zip(sides, (1, -1)):
+            ratios += side.formula.ratios * side.n_seeds
+            weights.append(np.tile(side.formula.weights * sign / side.n_seeds, side.n_seeds))
+            sums.append(np.moveaxis(side.sums, 1, 2).reshape(4, side.sums.shape[2], -1))
+        formula = Formula(side.formula.metric, ratios, np.concatenate(weights))
+        # a copy of a million units takes its time
+        joined = np.concatenate(sums, axis=-1) if len(sides) > 1 else sums[0]
+        return cls(
+            formula,
+            side.seeds,
+            joined,
+            side.starts,
+            sides,
+        )
+
+    @classmethod
+    def of_run(cls, run: Cells) -> Effect:
         """The effect of a condition. The difference of two ratios of a run is one of two sides."""
         weights = run.formula.weights
         if len(weights) != 2 or weights.sum() != 0:
-            return cls(run)
+            return cls.of(run)
         less, more = np.argsort(weights)
-        return cls(run.ratio(more), run.ratio(less))
+        return cls.of(run.ratio(more), run.ratio(less))
 
     @property
-    def sides(self) -> list[Cells]:
-        """Its cells, those of `b` first."""
-        return [self.b, self.a] if self.a else [self.b]
-
-    @cached_property
-    def value(self) -> float:
-        """The mean over seeds, or the difference of the means."""
-        return self.b.values.mean() - (self.a.values.mean() if self.a else 0.0)
+    def is_difference(self) -> bool:
+        """Whether it has two sides."""
+        return len(self.sides) > 1
 
     @property
     def limits(self) -> Limits:
         """The least and the greatest that it can be."""
-        low, high = self.b.formula.ends
-        lowest, highest = self.a.formula.ends if self.a else (0.0, 0.0)
-        return low - highest, high - lowest
+        return self.formula.ends
 
     @property
     def is_within(self) -> bool:
@@ -120,37 +136,34 @@ class Effect:
     @property
     def is_single(self) -> bool:
         """Whether its units are single trials of a proportion, and not clusters or means of trials."""
-        if not getattr(self.b.formula.metric, "proportion", False):
-            return False
-        counts = [side.sums[..., :2] for side in self.sides]
-        return all((x == x**2).all() for x in counts)
+        is_proportion = getattr(self.formula.metric, "proportion", False)
+        return is_proportion and (self.sums[:2] == self.sums[:2] ** 2).all()
+
+    @property
+    def is_within_run(self) -> bool:
+        """Whether it is of one condition: a metric of it, or the difference of two of its ratios."""
+        return self.sides[0].formula is not self.sides[-1].formula or not self.is_difference
 
     @property
     def is_of_other_units(self) -> bool:
         """Whether it is a difference within a run whose sides have no unit in common."""
-        if not self.a or self.a.formula is self.b.formula:
-            return False
-        return not (self.a.takes_part & self.b.takes_part).any()
+        counted = [side.takes_part for side in self.sides]
+        return self.is_difference and self.is_within_run and not np.all(counted, axis=0).any()
 
     @property
     def n_of_sides(self) -> list[float]:
         """Effective units of each side, the fewest first."""
-        return sorted(effective_units(side.shares) for side in self.sides)
-
-    @cached_property
-    def present(self) -> Array:
-        """(units,): whether the unit can be drawn: all sides have it in some seed."""
-        return np.all([side.present.any(axis=0) for side in self.sides], axis=0)
+        return sorted(effective_units(side.shares.mean(axis=0)) for side in self.sides)
 
     @cached_property
     def n_units(self) -> int:
         """Units that weigh in it."""
-        return np.any([side.takes_part for side in self.sides], axis=0).sum()
+        return self.takes_part.sum()
 
     @property
     def n_seeds(self) -> int:
         """Seeds on the side that has fewer."""
-        return min(len(side.sums) for side in self.sides)
+        return min(side.n_seeds for side in self.sides)
 
     @cached_property
     def differs(self) -> Array:
@@ -161,7 +174,8 @@ class Effect:
     def differences(self) -> Array:
         """(units,): what each unit brings into a difference; where few differ, the others bring exactly 0."""
         is_many = self.differs.sum() >= MIN_UNITS
-        return rounded(self._linearised(by_own_sizes=is_many).mean(axis=0))
+        found = self._linearised(by_own_sizes=is_many).mean(axis=0)
+        return rounded(found, np.abs(found).sum())
 
     def _linearised(self, by_own_sizes: bool) -> Array:
         """(seeds, units): what each cell brings; one row where seeds do not pair.
@@ -169,39 +183,30 @@ class Effect:
         Linearised at the mean of both ratios, by the denominator of each side, or by the mean of both: a cell that is
         alike on both sides is then exactly 0, and a side of few passes for one of as many.
         """
-        sums = [(side.num, side.den) for side in self.sides]
+        sums = [side.sums[:2] for side in self.sides]
         if len({side.seeds for side in self.sides}) > 1:
-            sums = [(n.mean(axis=0)[None], d.mean(axis=0)[None]) for n, d in sums]
-        sizes = [den.sum(axis=1, keepdims=True) for _, den in sums]
+            sums = [each.mean(axis=1, keepdims=True) for each in sums]
+        num, den = np.stack(sums, axis=1)
+        sizes = den.sum(axis=2, keepdims=True)
         with np.errstate(divide="ignore", invalid="ignore"):
-            rates = [num.sum(axis=1, keepdims=True) / n for (num, _), n in zip(sums, sizes)]
-            rate, mean_size = (sum(each) / 2 for each in (rates, sizes))
-            used = sizes if by_own_sizes else [mean_size, mean_size]
-            b, a = ((num - rate * den) / n for (num, den), n in zip(sums, used))
+            rate = (num.sum(axis=2, keepdims=True) / sizes).mean(axis=0)
+            if not by_own_sizes:
+                sizes = sizes.mean(axis=0)
+            b, a = (num - rate * den) / sizes
             parts = np.nan_to_num(b - a, posinf=0.0, neginf=0.0)
-        return rounded((parts @ self.b.formula.weights).T).T
-
-    @cached_property
-    def shares(self) -> Array:
-        """(units,): what each unit weighs, sums to 1."""
-        return (self.a.shares + self.b.shares) / 2 if self.a else self.b.shares
-
-    @cached_property
-    def errors(self) -> Array:
-        """(units,): what each unit brings, sums to 0."""
-        errors = self.b.errors.mean(axis=0)
-        return errors - self.a.errors.mean(axis=0) if self.a else errors
+        found = parts @ self.sides[0].formula.weights
+        return rounded(found, np.abs(found).sum(axis=1, keepdims=True))
 
     @cached_property
     def parts(self) -> list[SeedPart]:
         """What seeds bring: nothing where a side has one."""
         if self.n_seeds == 1:
             return []
-        a, b = self.a, self.b
-        if a and a.seeds == b.seeds:
+        if self.is_difference and len({side.seeds for side in self.sides}) == 1:
+            b, a = self.sides
             both = a.takes_part | b.takes_part
-            return [seed_part(b.values - a.values, b.errors - a.errors, a.present, both)]
-        return [seed_part(s.values, s.errors, s.present, s.takes_part) for s in self.sides]
+            return [seed_part(b.value - a.value, b.errors - a.errors, a.present, both)]
+        return [seed_part(s.value, s.errors, s.present, s.takes_part) for s in self.sides]
 
     @property
     def accounts(self) -> list[Account]:
@@ -214,22 +219,10 @@ class Effect:
         """What the interval speaks for."""
         if self.n_seeds > 1:
             return NEW_SEEDS
-        if not self.a or self.a.formula is not self.b.formula:  # two ratios of a run
+        if self.is_within_run:
             return THIS_RUN
-        return THESE_TWO_RUNS if len(self.a.sums) == len(self.b.sums) else THESE_RUNS
-
-    @cached_property
-    def columns(self) -> Array:
-        """(columns, units): what of its units a bootstrap draws, the sums of every seed of its sides."""
-        sums = np.concatenate([side.sums for side in self.sides])[:, self.present]
-        return sums.swapaxes(1, 2).reshape(-1, sums.shape[1])
-
-    def value_at(self, sums: Array) -> Array:
-        """Its value at sums of `columns`: (columns, resamples) -> (resamples,)."""
-        of_seeds = sums.reshape(-1, self.b.sums.shape[-1], sums.shape[1]).swapaxes(1, 2)
-        n_b = len(self.b.sums)
-        value = self.b.formula.values(of_seeds[:n_b]).mean(axis=0)
-        return value - self.a.formula.values(of_seeds[n_b:]).mean(axis=0) if self.a else value
+        b, a = self.sides
+        return THESE_TWO_RUNS if a.n_seeds == b.n_seeds else THESE_RUNS
 
 
 def common_cells(
@@ -250,14 +243,14 @@ def paired(
     None where it is not measured.
     """
     a, b = common_cells(a, b)
-    in_a, in_b = ~np.isnan(a.values), ~np.isnan(b.values)
+    in_a, in_b = ~np.isnan(a.value), ~np.isnan(b.value)
     if a.seeds == b.seeds:
         in_a = in_b = in_a & in_b
     if not in_a.any() or not in_b.any():
         return None
     if not (in_a.all() and in_b.all()):
         a, b = common_cells(a.at(in_a), b.at(in_b))
-    return Effect(b, a)
+    return Effect.of(b, a)
 
 
 # --- unit by unit
@@ -323,7 +316,7 @@ def unit_changes(
     found = paired(a, b)
     frame = pd.DataFrame(
         {
-            first.ids.name: first.units.astype(object),
+            first.units.name: first.units.astype(object),
             "baseline": before.mean(),
             "candidate": after.mean(),
         }

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import bdtr, ndtr, ndtri, stdtr, stdtrit
 
 from ..core.estimates import Resampling
-from .influence import Array, effective_units, sample_variance
+from .influence import Array, effective_units, rounded, sample_variance
 
 Limits = tuple[float, float]
 
@@ -148,15 +148,6 @@ def mover(
     return low, high
 
 
-def varies(
-    errors: Array,
-    value: float,
-) -> bool:
-    """Whether errors (units,) differ by more than the rounding of the value."""
-    size = np.abs(errors).max(initial=0.0) * len(errors)
-    return size > 1e-11 * max(abs(np.nan_to_num(value)), 1e-3)
-
-
 def gains_and_losses(
     differences: Array,
     shares: Array,
@@ -174,7 +165,8 @@ def gains_and_losses(
     signs = np.array([1.0, -1.0])
     parts = np.maximum(np.outer(differences, signs), 0.0)
     values = parts.sum(axis=0)
-    errors = parts - np.outer(shares, values)
+    expected = np.outer(shares, values)
+    errors = rounded(parts - expected, parts + expected)
     bounds = []
     for value, error in zip(values, errors.T):
         low, high = score_of_units(value, error, shares, (0.0, span), alpha, DOUBT_OF_PARTS)
@@ -194,7 +186,7 @@ def score_of_units(
 ) -> Limits:
     """Row 4: the score-t interval of a ratio of one run; `errors`, `shares` (units,): what units bring, and weigh."""
     n = effective_units(shares)
-    variance = sample_variance(errors, n) if n > 1 and varies(errors, value) else 0.0
+    variance = sample_variance(errors, n) if n > 1 else 0.0
     return score_t(
         value,
         variance,
@@ -215,10 +207,10 @@ TIE = 1e-12
 
 
 class Draws(NamedTuple):
-    """The resampled values of a metric, its value (1,), and its values without each unit; nan where not measured."""
+    """The value of a metric, its resampled values, and those without each unit; nan where not measured."""
 
+    value: float
     replicates: Array
-    value: Array
     jackknife: Array
 
     def bounds(

@@ -33,6 +33,8 @@ Runs = Mapping[Any, pd.DataFrame]
 # Columns that tell the samples of a unit apart: those of a cluster, the turns of a dialogue.
 ITEM, TURN = "item", "turn_pair_id"
 TRIAL = "trial"
+# Columns of what is asked: rows that pair but differ there are other questions.
+TEXTS = ("text", "user_text")
 # More units than this have neither bootstrap nor drawn sign flips.
 LARGE = 5_000
 
@@ -41,8 +43,8 @@ LARGE = 5_000
 class Formula:
     """A metric as a weighted sum of k ratios of sums.
 
-    What a row, or a cell, or a whole run adds up to is one vector, its sums: k numerators, k denominators,
-    k columns that a ratio `needs` (where one does), and the number of rows.
+    What a row, or a cell, or a whole run adds up to are its sums, (4, ..., k): of every ratio the numerator, the
+    denominator, the column that it `needs` (else 1 a row), and the number of rows.
     """
 
     metric: AnyMetric
@@ -71,41 +73,33 @@ class Formula:
         return float(low), float(high)
 
     def of_rows(self, columns: Mapping[str, Array]) -> Array:
-        """The sums of each row, (sums, rows), from columns (rows,); nan where a column is null."""
-        ratios, n_rows = self.ratios, len(next(iter(columns.values())))
-        totals = [ratio.numerator for ratio in ratios] + [ratio.denominator for ratio in ratios]
-        needs = [ratio.needs for ratio in ratios]
-        needs = needs if any(needs) else []
-        sums = np.zeros((len(totals) + len(needs) + 1, n_rows))
-        for total, expression in zip(sums, totals):
-            for name, factor in linear(expression).items():
-                total += columns[name] if factor == 1 else columns[name] * factor
-        for total, name in zip(sums[len(totals) :], [*needs, ""]):
-            total[:] = np.nan_to_num(columns[name]) if name else 1.0
+        """The sums of each row, (4, ratios, rows), from columns (rows,); nan where a column is null."""
+        n_rows = len(next(iter(columns.values())))
+        sums = np.ones((4, len(self.ratios), n_rows))
+        for k, ratio in enumerate(self.ratios):
+            for total, expression in zip(sums[:, k], (ratio.numerator, ratio.denominator)):
+                factors = linear(expression)
+                total[:] = sum(columns[name] * factor for name, factor in factors.items())
+            if ratio.needs:
+                sums[2, k] = np.nan_to_num(columns[ratio.needs])
         return sums
 
     def ratio_values(self, sums: Array) -> Array:
-        """The ratios: (..., sums) -> (..., ratios); nan is not measured."""
-        k = len(self.ratios)
-        num, den = sums[..., :k], sums[..., k : 2 * k]
-        needs = sums[..., 2 * k : -1]
-        ratios = np.empty(num.shape)
-        ratios[:] = [np.nan if ratio.empty is None else ratio.empty for ratio in self.ratios]
-        np.divide(
-            num,
-            den,
-            out=ratios,
-            where=den != 0,
-        )
-        np.copyto(ratios, num, where=self.is_count)
-        np.copyto(ratios, np.nan, where=(sums[..., -1:] == 0) & ~self.is_count)
-        if needs.shape[-1]:
-            np.copyto(ratios, np.nan, where=needs == 0)
-        return ratios
+        """The ratios: (4, ..., ratios) -> (..., ratios); nan is not measured."""
+        num, den, needs, _ = sums
+        ratios = np.full(num.shape, np.array([ratio.empty for ratio in self.ratios], float))
+        np.divide(num, den, out=ratios, where=den != 0)
+        ratios = np.where(self.is_count, num, ratios)
+        is_known = [not (ratio.denominator or ratio.needs) for ratio in self.ratios]
+        return np.where((needs != 0) | is_known, ratios, np.nan)
 
     def values(self, sums: Array) -> Array:
-        """The metric: (..., sums) -> (...); nan is not measured."""
-        return self.ratio_values(sums) @ self.weights
+        """The metric: (4, ..., ratios) -> (...); nan is not measured."""
+        return self.of_ratios(self.ratio_values(sums))
+
+    def of_ratios(self, ratios: Array) -> Any:
+        """The metric: (..., ratios) -> (...)."""
+        return rounded(ratios @ self.weights, np.abs(ratios) @ np.abs(self.weights))
 
 
 def formulas_of(table: MetricTable) -> dict[str, Formula]:
@@ -118,19 +112,18 @@ def formulas_of(table: MetricTable) -> dict[str, Formula]:
 
 @dataclass(frozen=True)
 class Condition:
-    """The units frames of a condition, one a seed, and which sample each row is of.
+    """The rows of a condition, those of all its seeds, and which cell each is of.
 
-    `formulas`: those of all its metrics, by name. `ids`: the unit of each row of all frames, by its number in its own.
-    `sample`: (rows,), an index of the samples of all conditions, which are ordered by their unit. `starts`: the first
-    sample of each of the `units`.
+    `formulas`: those of all its metrics, by name. `rows`: the columns that are read, by the number of a row in its own
+    frame. `cell`: (rows,), number of the seed * n_samples + number of the sample, one of those of all conditions, which
+    are ordered by their unit. `starts`: the first sample of each of the `units`.
     """
 
     name: str
     seeds: tuple[Seed, ...]
     formulas: Mapping[str, Formula]
-    frames: Sequence[pd.DataFrame]
-    ids: pd.Series
-    sample: Array
+    rows: pd.DataFrame
+    cell: Array
     n_samples: int
     units: pd.Index
     starts: Array
@@ -142,49 +135,34 @@ class Condition:
         samples weigh alike; other rows of one sample are summed. UsageError names the row of what cannot be (`_wrong`);
         KeyError for a metric that the table lacks.
         """
-        formula = self.formulas[metric]
-        columns = {
-            name: np.concatenate([column_of(frame, name, self.ids.name) for frame in self.frames])
-            for name in columns_of(formula.ratios)
-        }
-        rows = formula.of_rows(columns)
-        for is_wrong, name, values, expected in _wrong(formula, columns, rows):
+        formula, unit = self.formulas[metric], self.units.name
+        columns = {name: column_of(self.rows, name, unit) for name in columns_of(formula.ratios)}
+        sums = formula.of_rows(columns)
+        for is_wrong, name, values, expected in _wrong(formula, columns, sums):
             if is_wrong.any():
                 row = is_wrong.argmax()
                 value = "null" if np.isnan(values[row]) else f"{values[row]:g}"
-                place = f"row {self.ids.index[row] + 1} ({self.ids.name} {self.ids.iloc[row]})"
+                place = f"row {self.rows.index[row] + 1} ({unit} {self.rows[unit].iloc[row]})"
                 raise UsageError(f"{place}: {name} is {value}{expected}")
-        rows[:, np.isnan(rows[:-1]).any(axis=0)] = 0.0
-        num, den = rows[: 2 * len(formula.ratios)].reshape(2, len(formula.ratios), -1)
+        sums[..., np.isnan(sums[:2]).any(axis=(0, 1))] = 0.0
+        num, den = sums[:2]
         num[(den == 0) & ~formula.is_count[:, None]] = 0.0
-        n_cells = len(self.frames) * self.n_samples
-        if self._cell is not None:
-            rows = np.array([np.bincount(self._cell, row, n_cells) for row in rows])
-        if self._cell is not None and all(TRIAL in frame for frame in self.frames):
-            measured = np.maximum(rows[-1], 1)
-            n_trials = np.bincount(self._cell, minlength=n_cells)
-            rows[:-1] /= measured
-            rows[-1] /= np.maximum(n_trials, 1)
-        sums = rows.T.reshape(
-            len(self.frames),
-            self.n_samples,
-            len(rows),
-        )
-        return Cells(formula, self.seeds, sums, self.starts)
-
-    @cached_property
-    def _cell(self) -> Array | None:
-        """(rows,): seed * number of samples + sample; None where every row is the cell of its own number."""
-        sizes = [len(frame) for frame in self.frames]
-        seed = np.repeat(range(len(self.frames)), sizes)
-        cell = seed * self.n_samples + self.sample
-        is_row = np.array_equal(cell, np.arange(len(self.frames) * self.n_samples))
-        return None if is_row else cell
+        shape = 4, len(formula.ratios), len(self.seeds), self.n_samples
+        n_cells = shape[2] * shape[3]
+        if not np.array_equal(self.cell, np.arange(n_cells)):
+            rows = sums.reshape(4 * shape[1], -1)
+            sums = np.array([np.bincount(self.cell, row, n_cells) for row in rows])
+        sums = sums.reshape(shape)
+        if TRIAL in self.rows:
+            n_trials = np.bincount(self.cell, minlength=n_cells).reshape(shape[2:])
+            sums[:3] /= np.maximum(sums[3], 1)
+            sums[3] /= np.maximum(n_trials, 1)
+        return Cells(formula, self.seeds, np.moveaxis(sums, 1, -1), self.starts)
 
 
-def column_of(frame: pd.DataFrame, name: str, unit: str) -> Array:
-    """A column of a units frame as floats; a null is nan. UsageError, with the row, for what is no number."""
-    values: Any = frame[name].to_numpy()
+def column_of(rows: pd.DataFrame, name: str, unit: Hashable) -> Array:
+    """A column of a condition as floats; a null is nan. UsageError, with the row, for what is no number."""
+    values: Any = rows[name].to_numpy()
     if values.dtype.kind in "biuf":
         return values.astype(float, copy=False)
     numbers = np.full(len(values), np.nan)
@@ -193,7 +171,7 @@ def column_of(frame: pd.DataFrame, name: str, unit: str) -> Array:
             continue
         is_number = isinstance(cell, Real | Decimal | np.bool_)
         if not is_number or not -LARGEST < cell < LARGEST:
-            place = f"row {row + 1} ({unit} {frame[unit].iloc[row]})"
+            place = f"row {rows.index[row] + 1} ({unit} {rows[unit].iloc[row]})"
             raise UsageError(f"{place}: {name} is {short(cell)}; expected a number")
         numbers[row] = cell
     return numbers
@@ -202,7 +180,7 @@ def column_of(frame: pd.DataFrame, name: str, unit: str) -> Array:
 def _wrong(
     formula: Formula,
     columns: Mapping[str, Array],
-    rows: Array,
+    sums: Array,
 ) -> Iterator[tuple[Array, str, Array, str]]:
     """What no metric can be made of: which rows are so, of what, its values (rows,), and what was expected.
 
@@ -215,7 +193,7 @@ def _wrong(
     metric = formula.metric
     if not isinstance(metric, Metric):
         return  # what it is made of stands in the table too
-    num, den = rows[:2]
+    num, den = sums[:2, 0]
     yield den < 0, metric.denominator, den, "; expected 0 or more"
     leave = f"; leave {metric.denominator} null or 0 where nothing was measured"
     expected = f" where {metric.denominator} counts the row{leave}"
@@ -240,38 +218,40 @@ def label(
     one sample which no trial tells apart, and columns that a frame lacks or has twice.
     """
     formulas = formulas_of(table)
-    sides = [(name, sorted(runs.items(), key=lambda run: str(run[0]))) for name, runs in conditions]
-    if not all(runs for _, runs in sides):
-        raise UsageError("a condition needs at least one run")
-    frames = [frame for _, runs in sides for _, frame in runs]
     needed = [unit, *columns_of(ratio for formula in formulas.values() for ratio in formula.ratios)]
-    for frame in frames:
-        _require_readable(frame, needed)
-    is_doubled = any(frame[unit].duplicated().any() for frame in frames)
+    read = [*needed, *TEXTS, ITEM, TURN, TRIAL]
+    sides, is_doubled = [], False
+    for name, runs in conditions:
+        if not runs:
+            raise UsageError("a condition needs at least one run")
+        seeds, frames = zip(*sorted(runs.items(), key=lambda run: str(run[0])))
+        for frame in frames:
+            _require_readable(frame, needed)
+            is_doubled |= frame[unit].duplicated().any()
+        rows = pd.concat(
+            [frame.filter(read).reset_index(drop=True) for frame in frames], join="inner"
+        )
+        sides.append((name, seeds, np.repeat(range(len(frames)), [*map(len, frames)]), rows))
     # where each unit has one row a turn is only where its value stands
-    names = [ITEM, TURN] if is_doubled else [ITEM]
-    names = [name for name in names if all(name in frame for frame in frames)]
-    rows = pd.concat([frame[[unit, *names]].reset_index(drop=True) for frame in frames])
-    of_unit, units = pd.factorize(rows[unit], sort=True)
-    by_unit = rows[names].astype(str).assign(unit=of_unit)
-    sample = by_unit.groupby(["unit", *names], dropna=False).ngroup().to_numpy()
+    names = [unit, ITEM, TURN] if is_doubled else [unit, ITEM]
+    ids = pd.concat([rows.filter(names) for *_, rows in sides], join="inner")
+    of_unit, units = pd.factorize(ids[unit], sort=True)
+    by_unit = ids.astype(str).assign(**{unit: of_unit})
+    sample = by_unit.groupby([*by_unit], dropna=False).ngroup().to_numpy()
     _, first = np.unique(sample, return_index=True)
     starts = np.flatnonzero(np.diff(of_unit[first], prepend=-1))
-    labelled, end = [], 0
-    for name, runs in sides:
-        seeds, own = zip(*runs)
-        start, end = end, end + sum(map(len, own))
-        ids = rows[unit].iloc[start:end]
+    labelled = []
+    for name, seeds, seed, rows in sides:
+        own, sample = np.split(sample, [len(rows)])
         labelled.append(
             Condition(
                 name,
                 seeds,
                 formulas,
-                own,
-                ids,
-                sample[start:end],
+                rows,
+                seed * len(first) + own,
                 len(first),
-                pd.Index(units),
+                pd.Index(units, name=unit),
                 starts,
             )
         )
@@ -298,11 +278,12 @@ def _require_readable(
         raise UsageError(f"row {row + 1} ({place}): a second row of one sample")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Cells:
-    """One metric of a condition: the sums (seeds, samples or units, sums of the formula) of every cell.
+    """One metric of a condition: the sums of every cell, (4, seeds, samples or units, ratios); `Formula` says which.
 
-    The last sum is the number of rows that are measured, of a sample's trials the share of them.
+    The last of them, rows that are measured, is of a sample's trials the share of them. An `Effect` is the cells of one
+    seed, without that axis.
 
     `seeds`: those of its condition, also where it is not measured in some. `starts`: the first sample of each unit.
     """
@@ -315,10 +296,14 @@ class Cells:
     def per_unit(self) -> Cells:
         """Cells of samples summed over those of each unit."""
         n_units = len(self.starts)
-        if self.sums.shape[1] == n_units:
+        if self.sums.shape[2] == n_units:
             return self
-        sums = np.add.reduceat(self.sums, self.starts, axis=1)
-        return replace(self, sums=sums, starts=np.arange(n_units))
+        sums = np.add.reduceat(self.sums, self.starts, axis=2)
+        return replace(
+            self,
+            sums=sums,
+            starts=np.arange(n_units),
+        )
 
     def where(self, mask: Array) -> Cells:
         """The cells of a mask, (units,) or (seeds, units); the others are not present."""
@@ -326,19 +311,31 @@ class Cells:
 
     def at(self, seeds: Array | slice) -> Cells:
         """The cells of some seeds, by a mask (seeds,) or a slice."""
-        return replace(self, sums=self.sums[seeds])
+        return replace(self, sums=self.sums[:, seeds])
 
     def ratio(self, index: int) -> Cells:
         """The cells of one of its ratios, times the size of its weight."""
-        f, width = self.formula, self.sums.shape[-1]
-        one = Formula(f.metric, (f.ratios[index],), np.abs(f.weights[[index]]))
-        columns = [*range(index, width - 1, len(f.ratios)), width - 1]
-        return replace(self, formula=one, sums=self.sums[..., columns])
+        f = self.formula
+        one = Formula(
+            f.metric,
+            (f.ratios[index],),
+            np.abs(f.weights[[index]]),
+        )
+        return replace(
+            self,
+            formula=one,
+            sums=self.sums[..., [index]],
+        )
+
+    @property
+    def n_seeds(self) -> int:
+        """Seeds in which it is measured."""
+        return self.sums.shape[1]
 
     @cached_property
-    def present(self) -> Array:
+    def present(self) -> Any:
         """(seeds, units): whether the cell has a row that is measured."""
-        return self.sums[..., -1] > 0
+        return np.any(self.sums[3] > 0, axis=-1)
 
     @property
     def is_count(self) -> bool:
@@ -348,13 +345,12 @@ class Cells:
     @property
     def num(self) -> Array:
         """What each cell adds to the numerator of every ratio, (seeds, units, ratios)."""
-        return self.sums[..., : len(self.formula.ratios)]
+        return self.sums[0]
 
     @property
     def den(self) -> Array:
         """What each cell adds to the denominator of every ratio, (seeds, units, ratios)."""
-        k = len(self.formula.ratios)
-        return self.sums[..., k : 2 * k]
+        return self.sums[1]
 
     @property
     def own_values(self) -> Array:
@@ -364,49 +360,44 @@ class Cells:
     @cached_property
     def ratios(self) -> Array:
         """The ratios of every seed, (seeds, ratios); nan where one is not measured."""
-        return self.formula.ratio_values(self.sums.sum(axis=1))
+        return self.formula.ratio_values(self.sums.sum(axis=-2))
 
     @cached_property
-    def values(self) -> Array:
+    def value(self) -> Any:
         """The metric of every seed, (seeds,); nan where it is not measured."""
-        return self.ratios @ self.formula.weights
+        return self.formula.of_ratios(self.ratios)
 
     @cached_property
     def takes_part(self) -> Array:
         """(units,): whether the unit is in a denominator in any seed; in a count all that are present are."""
-        if self.is_count:
-            return np.any(self.present, axis=0)
-        return np.any(self.den != 0, axis=(0, 2))
+        counted = self.present if self.is_count else np.any(self.den != 0, axis=-1)
+        return np.any(np.atleast_2d(counted), axis=0)
 
     @cached_property
     def size(self) -> Array:
         """The denominators D of every seed, (seeds, 1, ratios); inf where they are 0."""
-        total = self.den.sum(axis=1, keepdims=True)
+        total = self.den.sum(axis=-2, keepdims=True)
         return np.where(total == 0, np.inf, total)
 
     @cached_property
-    def ratio_errors(self) -> Array:
-        """(num - ratio * den) / D of every cell, (seeds, units, ratios); 0 where D is 0."""
-        return (self.num - np.nan_to_num(self.ratios)[:, None] * self.den) / self.size
-
-    @cached_property
     def errors(self) -> Array:
-        """What every cell brings into the metric of its seed, (seeds, units); sums to 0 over the units."""
-        return self.ratio_errors @ self.formula.weights
+        """What every cell brings into the metric of its seed, (seeds, units); sums to 0 over the units.
+
+        (num - ratio * den) / D of each ratio; 0 where D is 0.
+        """
+        expected = np.nan_to_num(self.ratios)[..., None, :] * self.den
+        weights = self.formula.weights
+        size = (np.abs(self.num) + np.abs(expected)) / self.size @ np.abs(weights)
+        return rounded((self.num - expected) / self.size @ weights, size)
 
     @cached_property
     def ratio_shares(self) -> Array:
-        """Each unit's mean part of the denominators of the seeds, (units, ratios)."""
-        return (self.den / self.size).mean(axis=0)
-
-    @property
-    def n_of_ratios(self) -> list[float]:
-        """The effective units of each ratio."""
-        return [effective_units(shares) for shares in self.ratio_shares.T]
+        """Each cell's part of the denominators of its seed, (seeds, units, ratios)."""
+        return self.den / self.size
 
     @cached_property
     def shares(self) -> Array:
-        """What each unit weighs in the metric, (units,): the mean of its ratios by the size of their weights."""
+        """What each cell weighs in the metric, (seeds, units): the mean of its ratios by the size of their weights."""
         weights = np.abs(self.formula.weights)
         return self.ratio_shares @ (weights / weights.sum())
 
@@ -422,14 +413,14 @@ def present_on(
     return on_a, on_b
 
 
-def effective_units(shares: Array) -> float:
-    """(sum m)^2 / sum m^2 of what each unit weighs, without the rounding of sums; 1 where none does.
+def effective_units(shares: Array) -> Any:
+    """(sum m)^2 / sum m^2 of what each unit weighs, (units, ...), without the rounding of sums; 1 where none does.
 
     >>> float(effective_units(np.array([1.0, 3.0])))
     1.6
     """
-    squares = shares @ shares
-    return round(shares.sum() ** 2 / squares, 9) if squares > 0 else 1.0
+    squares = np.maximum((shares**2).sum(axis=0), 1e-300)
+    return np.maximum(shares.sum(axis=0) ** 2 / squares, 1.0).round(9)
 
 
 def sample_variance(
@@ -440,7 +431,9 @@ def sample_variance(
     return errors @ errors * n / max(n - 1, 1e-9)
 
 
-def rounded(differences: Array) -> Array:
-    """Differences, (units,) or (units, tests), those set to 0 that are 0 but for the rounding of sums."""
-    size = np.abs(differences).sum(axis=0)
-    return np.where(np.abs(differences) <= 1e-12 * size, 0.0, differences)
+def rounded(
+    values: Any,
+    size: Any,
+) -> Any:
+    """Values, those set to 0 that are no more than the rounding of sums of this size."""
+    return values * (np.abs(values) > 1e-12 * size)

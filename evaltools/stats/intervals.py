@@ -23,7 +23,6 @@ from .formulas import (
     score_of_units,
     score_t,
     t_quantile,
-    varies,
     widest,
 )
 from .influence import (
@@ -33,6 +32,7 @@ from .influence import (
     Condition,
     effective_units,
     label,
+    rounded,
     sample_variance,
 )
 
@@ -57,20 +57,21 @@ def draws_of(
     """The bootstraps of those effects of one run a side of which units vary, and are not too many."""
     of_size: dict[int, list[Effect]] = {}
     for e in effects:
-        if not e or e.parts or (n := e.present.sum()) > LARGE:
+        if e is None or e.parts or (n := e.present.sum()) > LARGE:
             continue
-        if varies(e.errors, e.value):
+        if e.errors.any():
             of_size.setdefault(n, []).append(e)
     draws: dict[Effect | None, Draws] = {}
-    for alike in of_size.values():
+    for n, alike in of_size.items():
+        columns = [e.sums[:, e.present].swapaxes(1, 2).reshape(-1, n) for e in alike]
         # many metrics share columns: each is resampled once
-        columns = {column.tobytes(): column for e in alike for column in e.columns}
-        drawn = dict(zip(columns, resampled(np.array([*columns.values()]), resampling)))
-        for e in alike:
-            sums = np.array([drawn[column.tobytes()] for column in e.columns])
-            total = e.columns.sum(axis=1, keepdims=True)
-            values = (e.value_at(each) for each in (sums, total, total - e.columns))
-            draws[e] = Draws(*values)
+        own = {column.tobytes(): column for each in columns for column in each}
+        drawn = dict(zip(own, resampled(np.array([*own.values()]), resampling)))
+        for e, each in zip(alike, columns):
+            of_resamples = np.array([drawn[column.tobytes()] for column in each])
+            left_out = each.sum(axis=1, keepdims=True) - each
+            sums = (part.reshape(4, -1, part.shape[1]) for part in (of_resamples, left_out))
+            draws[e] = Draws(e.value, *(e.formula.values(part.swapaxes(1, 2)) for part in sums))
     return draws
 
 
@@ -88,15 +89,15 @@ def interval_of(
     e, unseen = effect, unseen or alpha
     if e is None or not e.n_units or np.isnan(e.value):
         return Interval()
-    if e.a and not e.differs.any() and abs(e.value) > 1e-12 * np.abs(e.b.values).max():
+    if e.is_difference and not e.differs.any() and abs(e.value) > 1e-12 * np.abs(e.ratios).max():
         return Interval()  # a side counts no unit, and has the value of none
     if draws and method != "auto":
-        n_that_vary = e.differs.sum() if e.a else _n_off_commonest(e.b)
+        n_that_vary = e.differs.sum() if e.is_difference else _n_off_commonest(e)
         if n_that_vary >= MIN_UNITS:
             return Interval(*draws.bounds(alpha, method), method)
     of_seeds = _over_seeds(e, alpha, unseen) if e.parts else Interval()
-    if e.is_within and (e.a or e.parts):
-        sizes = [side.n_of_ratios for side in e.sides]
+    if e.is_within and (e.is_difference or e.parts):
+        sizes = [effective_units(side.ratio_shares.mean(axis=0)) for side in e.sides]
         # few units of one ratio would pass for as many as another has
         if any(min(n) < min(ROUGH, max(n) / 2) for n in sizes):
             # MOVER does not see what seeds bring to several ratios at once
@@ -105,20 +106,23 @@ def interval_of(
         return of_seeds
     if not e.is_within:
         return _t_interval(e, alpha, draws)
-    if e.a:
+    if e.is_difference:
         return _of_difference(e, alpha, unseen, draws)
-    run = e.b
-    if draws and min(run.n_of_ratios) >= BCA_UNITS and _n_off_commonest(run) >= OFF_COMMONEST:
+    if (
+        draws
+        and min(effective_units(e.ratio_shares)) >= BCA_UNITS
+        and _n_off_commonest(e) >= OFF_COMMONEST
+    ):
         return Interval(*draws.bounds(alpha), "bca")
-    if len(run.formula.ratios) > 1:
+    if len(e.formula.ratios) > 1:
         return _of_ratios(e, alpha, unseen)
     if e.is_single:
-        n, trials = int(run.num.sum()), int(run.den.sum())
+        n, trials = int(e.num.sum()), int(e.den.sum())
         return Interval(*mid_p(min(n, trials), trials, alpha), "mid-p")
     bounds = score_of_units(
         e.value,
-        run.errors[0],
-        run.shares,
+        e.errors,
+        e.shares,
         e.limits,
         alpha,
     )
@@ -133,10 +137,10 @@ def _within(
     return Interval(max(bounds[0], e.limits[0]), min(bounds[1], e.limits[1]), method)
 
 
-def _n_off_commonest(run: Cells) -> int:
+def _n_off_commonest(run: Effect) -> int:
     """How many units have another value than the commonest, of the ratio that has the fewest."""
     n_off = []
-    for num, den in zip(run.num[0].T, run.den[0].T):
+    for num, den in zip(run.num.T, run.den.T):
         own = np.round(num[den != 0] / den[den != 0], 9)
         times = np.unique(own, return_counts=True)[1]
         n_off.append(len(own) - max(times, default=0))
@@ -157,7 +161,7 @@ def _t_interval(
 ) -> Interval:
     """Rows 5 and 7: the t interval, with a bootstrap the wider of both."""
     fewest = min(side.takes_part.sum() for side in e.sides) if e.is_of_other_units else e.n_units
-    if fewest < MIN_UNITS or not varies(e.errors, e.value):
+    if fewest < MIN_UNITS or not e.errors.any():
         return Interval()
     n = effective_units(e.shares)
     half = t_quantile(n - 1, alpha) * np.sqrt(sample_variance(e.errors, n))
@@ -207,9 +211,8 @@ def _over_seeds(
     if e.is_within and e.is_of_other_units and e.n_of_sides[0] < MIN_UNITS:
         return _of_sides(e, alpha)
     error, critical, _ = widest(e.accounts, alpha)
-    if error <= 1e-10 * max(np.abs(side.values).max() for side in e.sides):
-        error = 0.0
-    if e.is_within and not e.a and (e.b.formula.weights > 0).all():
+    error = rounded(error, 100 * np.abs(e.ratios).max())
+    if e.is_within and not e.is_difference and (e.formula.weights > 0).all():
         n = effective_units(e.shares)
         bounds = score_t(e.value, error**2, n, critical, e.limits, alpha)
         return Interval(*bounds, "score-t")
@@ -217,14 +220,14 @@ def _over_seeds(
     if error and (e.is_within or e.n_units >= MIN_UNITS):
         found = _within(e, (e.value - half, e.value + half), "components")
     # or so few differ that no signs of theirs could bring p within the level
-    if e.a and e.is_within and (not error or e.differs.sum() < 1 - np.log2(unseen)):
+    if e.is_difference and e.is_within and (not error or e.differs.sum() < 1 - np.log2(unseen)):
         found = _wider(found, _of_difference(e, alpha, unseen))
     return found
 
 
 def _of_sides(e: Effect, alpha: float) -> Interval:
     """The interval of a difference of two sides, one perhaps of few units, by that of each side alone."""
-    bounds = {side: interval_of(side, alpha) for side in map(Effect, e.sides)}
+    bounds = {side: interval_of(side, alpha) for side in map(Effect.of, e.sides)}
     return _joined(e, bounds, np.array([1.0, -1.0]))
 
 
@@ -234,10 +237,10 @@ def _of_ratios(
     unseen: float,
 ) -> Interval:
     """The interval of a sum of ratios by that of each alone, of one run its score-t; of a difference for these runs."""
-    bounds, weights = {}, e.b.formula.weights
+    bounds, weights = {}, e.sides[0].formula.weights
     for i in np.flatnonzero(weights).tolist():
-        part = Effect(*(side.ratio(i) for side in e.sides))
-        if part.a and part.n_units:
+        part = Effect.of(*(side.ratio(i) for side in e.sides))
+        if part.is_difference and part.n_units:
             bounds[part] = _of_difference(part, alpha, unseen)
         else:
             bounds[part] = interval_of(part, alpha)
@@ -256,7 +259,7 @@ def _joined(
     """
     ends = []
     for part, bound in bounds.items():
-        is_known = not part.n_units and (e.a or e.parts)
+        is_known = not part.n_units and (e.is_difference or e.parts)
         unknown = (part.value, part.value) if is_known else part.limits
         ends.append(unknown if bound.method == "none" else bound[:2])
     values = np.array([part.value for part in bounds])
@@ -326,7 +329,7 @@ def aggregate(
         rows: list[dict[str, object]] = []
         names = list(condition.formulas)
         # of many units one metric at a time, so that memory does not grow with the table
-        at_once = len(names) if len(condition.sample) <= LARGE else 1
+        at_once = len(names) if len(condition.cell) <= LARGE else 1
         while names:
             rows += _rows(condition, names[:at_once], resampling)
             del names[:at_once]
@@ -343,15 +346,15 @@ def _rows(
     measured: list[tuple[Cells, Effect | None]] = []
     for name in metrics:
         cells = condition.cells(name).per_unit()
-        is_known = ~np.isnan(cells.values)
+        is_known = ~np.isnan(cells.value)
         if is_known.any() and not is_known.all():
             cells = cells.at(is_known)
         is_value = is_known.any() and not cells.is_count
-        measured.append((cells, Effect.of(cells) if is_value else None))
+        measured.append((cells, Effect.of_run(cells) if is_value else None))
     draws = draws_of([effect for _, effect in measured], resampling)
     for cells, effect in measured:
         interval = interval_of(effect, resampling.level, draws.get(effect), resampling.method)
-        metric, values, n_seeds = cells.formula.metric, cells.values, len(cells.sums)
+        metric, values, n_seeds = cells.formula.metric, cells.value, cells.n_seeds
         is_of_sums = n_seeds == 1 and isinstance(metric, Metric)
         yield {
             "metric": metric.name,

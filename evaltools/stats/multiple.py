@@ -19,7 +19,7 @@ import pandas as pd
 from scipy.special import bdtrc
 
 from .formulas import p_of_t
-from .influence import LARGE, Array, Cells, present_on, rounded
+from .influence import LARGE, Array, Cells, present_on
 
 # Sign patterns that are drawn at a time.
 SIGN_CHUNK = 512
@@ -77,8 +77,7 @@ def sign_flip(
     >>> sign_flip(np.ones((6, 2)), 10_000, 0, np.array([False, True])).tolist()
     [0.03125, 0.015625]
     """
-    d = rounded(differences)
-    d = d[(d != 0).any(axis=1)]
+    d = differences[(differences != 0).any(axis=1)]
     # as large and larger
     shares = np.ones((2, d.shape[1]))
     to_draw = []
@@ -142,7 +141,7 @@ def max_t(
     >>> max_t(d, 10_000, 0)[0].tolist()
     [0.03125, 0.03125]
     """
-    d = rounded(differences)
+    d = differences
     size = np.sqrt((d**2).sum(axis=0))
     scaled = d / np.where(size > 0, size, 1.0)
     observed = np.abs(scaled.sum(axis=0))
@@ -219,7 +218,7 @@ def p_random(
 def _own_values(cells: Cells) -> Array:
     """The metric of each unit by itself, over all seeds, of those that are measured."""
     of_units = cells.per_unit()
-    value = of_units.formula.values(of_units.sums.sum(axis=0))
+    value = of_units.formula.values(of_units.sums.sum(axis=1))
     return value[of_units.takes_part & ~np.isnan(value)]
 
 
@@ -246,7 +245,7 @@ def lacking(
         limits = np.sort(seen)[[0, n_seen - 1]]
     p, ends, n_lacking = [], [], []
     for side, other in ((a, b), (b, a)):
-        here, there = (np.minimum(each.sums[..., -1], 1) for each in (side, other))
+        here, there = (np.minimum(each.sums[3, ..., 0], 1) for each in (side, other))
         weight = other.den
         if not is_paired:
             there = there.max(axis=0)
@@ -270,15 +269,15 @@ def lacking(
             axis=1,
             keepdims=True,
         )
-        known = ~np.isnan(side.values)
-        at_ends = (1 - share) * side.values[:, None] + share * limits
+        known = ~np.isnan(side.value)
+        at_ends = (1 - share) * side.value[:, None] + share * limits
         end = np.full(2, np.nan)
         if known.any():
             end = at_ends[known].mean(axis=0)
         ends.append(end)
     ends_of_delta = ends[1] - ends[0][::-1]
     worst, best = ends_of_delta[:: -1 if a.formula.metric.better == "lower" else 1]
-    n_runs = 1 if is_paired else len(a.sums) + len(b.sums)
+    n_runs = 1 if is_paired else a.n_seeds + b.n_seeds
     # Bonferroni over the sides that can be tested
     n_tested = np.isfinite(p).sum()
     return {

@@ -62,7 +62,7 @@ def plan(
     if not seeds or min(seeds) < 1 or max(seeds) > 1000:
         raise UsageError(f"seeds: expected whole numbers from 1 to 1000, got {list(seeds)}")
     sides = [condition.cells(metric) for condition in conditions]
-    half = len(sides[0].sums) // 2
+    half = sides[0].n_seeds // 2
     if len(sides) == 1 and half:  # its seeds stand for two conditions
         sides = [sides[0].at(part) for part in (slice(half), slice(half, 2 * half))]
     if len(sides) != 2:
@@ -70,7 +70,7 @@ def plan(
     pilot = paired(*sides)
     if pilot is None:
         raise UsageError(f"{metric} is not measured on both sides of the pilot")
-    low, high = pilot.b.formula.ends
+    low, high = sides[0].formula.ends
     if difference > high - low:
         raise UsageError(
             f"difference: {metric} lies between {low:g} and {high:g}, so that no difference is above {high - low:g}, "
@@ -83,8 +83,9 @@ def plan(
         )
     # a unit may weigh more than another, not be counted, or be a cluster of samples
     n_units = pilot.present.sum()
-    if all(ITEM in frame for condition in conditions for frame in condition.frames):
-        n_units = Effect(*sides).present.sum()
+    if all(ITEM in condition.rows for condition in conditions):
+        here, there = (side.present.any(axis=0) for side in sides)
+        n_units = (here & there).sum()
     upper, of_power = 1 - resampling.level / 2, ndtri(power)
     # what the pilot's variance may truly be, as parts of it
     shares = np.array([1.0, *(n - 1) / chdtri(n - 1, [0.025, 0.975])]) * n / (n - 2)

@@ -61,7 +61,7 @@ def test_variance_components_by_hand() -> None:
     }
     (condition,) = labelled([MEAN], runs)
     c = condition.cells("mean").per_unit()
-    part = seed_part(c.values, c.errors, c.present, c.takes_part)
+    part = seed_part(c.value, c.errors, c.present, c.takes_part)
     assert part.own == pytest.approx(11 / 12)
     assert part.residual == pytest.approx(1 / 12)
     # the seeds' values 2 and 4 alone: variance of their mean 2 / 2 = 1
