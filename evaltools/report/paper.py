@@ -172,7 +172,7 @@ def files(result: Result) -> dict[str, bytes]:
 
     contents = {"paper.tex": latex(result).encode(), "paper.md": markdown(result).encode()}
     charts = {"forest": result.plot.forest()}
-    if result.candidates:
+    if result.candidates and result.primary:
         charts["paired"] = result.plot.paired()
     for name, chart in charts.items():
         if chart.axes:

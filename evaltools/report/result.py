@@ -12,7 +12,7 @@ from pandas.api.types import is_bool_dtype
 from ..core.check import Check, check_lines
 from ..core.errors import UsageError
 from ..core.estimates import Resampling
-from ..core.files import first_names, nearest
+from ..core.files import nearest
 from ..core.metric import AnyMetric
 from ..stats.compare import directions
 from . import paper
@@ -54,10 +54,7 @@ class Result:
             return self.metrics[names.index(name)]
         if name:
             raise UsageError(f"no metric {name!r} in {self.suite.name}; {nearest(name, names)}")
-        raise UsageError(
-            f"no metric is named, or no headline metric of {self.suite.name} can be measured here; there are "
-            f"{first_names(name for name in names if name not in self.blocked)}"
-        )
+        raise UsageError(f"no headline metric of {self.suite.name} can be measured here; name a metric")
 
     def title(self, name: str) -> str:
         """The title of a metric in the language in force."""

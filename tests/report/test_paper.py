@@ -12,6 +12,7 @@ import evaltools as et
 from evaltools.report import paper
 from evaltools.report.figures import export
 from evaltools.report.text import latex, latex_table, markdown, number
+from tests.files import read_lines
 
 FAST = et.Resampling(n_resamples=100)
 
@@ -70,6 +71,13 @@ def test_a_row_without_verdict_says_that_it_is_not_measured() -> None:
     ]
     row = paper.table(et.study(runs)).iloc[0]
     assert (row["95% interval"], row["p"]) == ("not measured", "")
+    folder = et.example("cr/no_memory__seed1_proposed")
+    outputs = read_lines(folder / "outputs.jsonl")[:12]
+    for output in outputs:
+        output |= {"flags": {"parse_failed": True}, "final_result": {"label": "neutral"}}
+    runs = [et.evaluate("cr", outputs, gold=folder / "gold.jsonl", name=name) for name in "ab"]
+    unread = et.study(runs)
+    assert unread.primary == "" and list(paper.files(unread)) == ["paper.tex", "paper.md"]
 
 
 @pytest.mark.parametrize("text", ["a & b_c % $ # {x} ~ ^ \\ <b>", "[0, 1]", "*x*"])
