@@ -6,13 +6,13 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from ...core.check import Check, Checks, duplicate_texts, share_check
 from ...core.files import Fields, Names, write_csv, write_text
 from ...core.language import listed, say
-from ...core.metric import Metric
 from ...report.run import Run
 from ...report.samples import Line, Place, Row, SampleView
 from ...report.study import Study
@@ -204,76 +204,63 @@ BY_TERM = "Rerun with --protocol cr_v1."
 
 def checks(run: Run) -> Checks:
     """The checks of a run."""
-    data = run.data
+    data, of = run.data, len(run.data)
     yield from duplicate_texts(data, "text", "text_id")
-    if not data["protocol"].any():  # D25
-        text = "{of} samples are predictions that no review has seen: nothing before review, or of it, is measured"
-        blocks = tuple(name for name, value in run.to_dict().items() if value is None)
-        yield from share_check(
-            "predictions-only",
-            "info",
-            text,
-            len(data),
-            len(data),
-            blocks,
-        )
     yield from gold_without_pairs(run)
     yield from ref_outside_gold(run)
-    yield from of_samples(run)
-
-
-def of_samples(run: Run) -> Checks:
-    """Tuples that take no part, samples without a stage 1, a prediction or a reply, and replies of the stand-in."""
-    data, of = run.data, len(run.data)
-    text = "{n} of {of} predicted tuples have an empty ref: they take no part in the metrics by ref"
-    n_invalid, n_pred = data["n_invalid_ref"].sum(), data["n_pred_used"].sum()
-    yield from share_check(
-        "invalid-refs",
-        "warning",
-        text,
-        n_invalid,
-        n_pred,
-    )  # D27
-    text = "{n} of {of} samples have no tuples before review: their final ones stand for them, as if unchanged"
-    yield from share_check(
-        "empty-stage1",
-        "info",
-        text,
-        data["empty_stage1"].sum(),
-        of,
-    )
-    text = "{n} of {of} samples with gold have no predicted tuple, and their F1 is 0"
-    n_gold, n_empty = data["has_gold"].sum(), (data["has_gold"] & (data["n_pred_used"] == 0)).sum()
-    yield from share_check(
-        "empty-predictions",
-        "warning",
-        text,
-        n_empty,
-        n_gold,
-        above=EMPTY_SHARE,
-    )
-    text = (
-        "for {n} of {of} samples the runner could not get or read a reply; they are scored with the"
-        " tuples that are left"
-    )
-    n_failed = data["parse_failed"].sum()
-    is_nothing = n_failed == of
-    yield from share_check(
-        "parse-failures",
-        "blocking" if is_nothing else "warning",
-        text,
-        n_failed,
-        of,
-        tuple(metric.name for metric in run.metrics) if is_nothing else (),
-    )
-    text = "the replies of {n} samples are a stand-in's, by rules: no model was asked, the numbers are of none"
-    yield from share_check(
-        "stand-in",
-        "warning",
-        text,
-        (data["model"] == STAND_IN).sum(),
-        of,
-    )
+    values = run.to_dict()
+    n_failed = int(data["parse_failed"].sum())
+    found: list[tuple[Any, ...]] = [
+        (  # D25
+            "predictions-only",
+            "info",
+            "{of} samples are predictions that no review has seen: nothing before review, or of it, is measured",
+            of * (not data["protocol"].any()),
+            of,
+            tuple(name for name in values if values[name] is None),
+        ),
+        (  # D27
+            "invalid-refs",
+            "warning",
+            "{n} of {of} predicted tuples have an empty ref: they take no part in the metrics by ref",
+            data["n_invalid_ref"].sum(),
+            data["n_pred_used"].sum(),
+        ),
+        (
+            "empty-stage1",
+            "info",
+            "{n} of {of} samples have no tuples before review: their final ones stand for them, as if unchanged",
+            data["empty_stage1"].sum(),
+            of,
+        ),
+        (
+            "empty-predictions",
+            "warning",
+            "{n} of {of} samples with gold have no predicted tuple, and their F1 is 0",
+            (data["has_gold"] & (data["n_pred_used"] == 0)).sum(),
+            data["has_gold"].sum(),
+            (),
+            EMPTY_SHARE,
+        ),
+        (
+            "parse-failures",
+            "blocking" if n_failed == of else "warning",
+            "for {n} of {of} samples the runner could not get or read a reply; they are scored with the"
+            " tuples that are left",
+            n_failed,
+            of,
+            tuple(values) * (n_failed == of),
+        ),
+        (
+            "stand-in",
+            "warning",
+            "the replies of {n} samples are a stand-in's, by rules: no model was asked, the numbers are of none",
+            (data["model"] == STAND_IN).sum(),
+            of,
+        ),
+    ]
+    for check in found:
+        yield from share_check(*check)
 
 
 def gold_without_pairs(run: Run) -> Checks:
@@ -282,9 +269,12 @@ def gold_without_pairs(run: Run) -> Checks:
     n_gold = int(data["n_gold_tuples"].sum())
     keys = [key for key in KEYS if not data[f"has_gold_{key}"].any()]
     if n_gold and keys:
-        text = "none of the {of} gold tuples has a pair by {keys}: these metrics are not measured"
         names = listed([say(TABLES["key"][key]["compared"]) for key in keys])
-        message = say(text, of=f"{n_gold:,}", keys=names)
+        message = say(
+            "none of the {of} gold tuples has a pair by {keys}: these metrics are not measured",
+            of=f"{n_gold:,}",
+            keys=names,
+        )
         is_lost = run.options.key in keys
         yield Check(
             "gold-without-pairs",
@@ -315,8 +305,11 @@ def ref_outside_gold(run: Run) -> Checks:
     keys = ["refpol", "attrpol"]
     if {*map(attribute_of, gold)} & {*map(attribute_of, predicted)} - {""}:
         keys = ["refpol"]
-    text = "The predictions use {n} refs and the gold {known}, none in common, so metrics by them are always 0."
-    message = say(text, n=f"{len(predicted):,}", known=f"{len(gold):,}")
+    message = say(
+        "The predictions use {n} refs and the gold {known}, none in common, so metrics by them are always 0.",
+        n=f"{len(predicted):,}",
+        known=f"{len(gold):,}",
+    )
     if run.options.key == "refpol":
         message = f"{message} {say(BY_TERM)}"
     of = sum(map(bool, final)) or len(final)
@@ -354,9 +347,9 @@ def artifacts(
     """
     values: Fields = run.to_dict()
     for metric in run.metrics:
-        is_count = isinstance(metric, Metric) and not metric.denominator
-        if is_count and values[metric.name] is not None:
-            values[metric.name] = int(values[metric.name])
+        name, is_count = metric.name, not getattr(metric, "denominator", True)
+        if is_count and values[name] is not None:
+            values[name] = int(values[name])
     row = {
         "run": run.name,
         "protocol": run.options.protocol,

@@ -185,8 +185,11 @@ def locate(
         is_our_run = (folder / RUNNER[0]).is_file()
         roles = [role for role in MAIN if (folder / FILES[role]).is_file()]
         if not roles:
-            message = f"holds neither {FILES['scorecards']} nor {FILES['outputs']}"
-            raise problems.fatal("missing-file", message, file=folder)
+            raise problems.fatal(
+                "missing-file",
+                f"holds neither {FILES['scorecards']} nor {FILES['outputs']}",
+                file=folder,
+            )
         role = roles[-1 if is_our_run else 0]
         path = folder / FILES[role]
     else:

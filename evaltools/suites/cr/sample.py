@@ -30,6 +30,7 @@ from .schema import Aspect, ReviewAction, Scorecard, Text, TupleRow
 from .tuples import (
     KEYS,
     POLARITIES,
+    Key,
     Ranked,
     Side,
     by_aspect,
@@ -107,11 +108,10 @@ def unit_row(
         "n_gold_tuples": len(gold.tuples),
         "has_gold": has_gold,
         "reviewable": protocol and has_gold,
-        "n_pred_used": len(final.tuples) if has_gold else 0,
-        "n_invalid_ref": sum(not named.ref for named in final.tuples) if has_gold else 0,
+        "n_pred_used": len(final.tuples) * has_gold,
+        "n_invalid_ref": sum(not named.ref for named in final.tuples) * has_gold,
         **{f"from_{name}": source == name for name in FINAL_SOURCES},
-        **_f1_columns(gold, stage1, final, protocol),
-        **_aspect_columns(gold, final, ranked, options),
+        **_tuple_columns(gold, stage1, final, ranked, protocol, options.key),
         **_implicit_columns(card, gold_rows, rows),
         **_review_columns(
             card,
@@ -136,17 +136,20 @@ def _cell(values: Sequence[Any]) -> str:
     return json.encode(values).decode()
 
 
-def _f1_columns(
+def _tuple_columns(
     gold: Side,
     stage1: Side,
     final: Side,
+    ranked: Ranked,
     protocol: bool,
+    protocol_key: Key,
 ) -> Fields:
-    """F1 before and after review under every key, pairs after it, and what review did to a sample that it has seen.
+    """F1 before and after review under every key, pairs after it, what review did to a sample, and conflicts.
 
     A sample without gold has no F1 and counts nothing; neither does, by the policy, one whose gold has no pair under
-    the key (D26). Explicit F1 compares the final tuples, or those with a term, with the gold that has a term.
-    Seeds cr_metrics_spec 3.1, 3.3, 4.1, cr_f1_metrics_examples 1.
+    the key (D26). Explicit F1 compares the final tuples, or those with a term, with the gold that has a term; F1 after
+    representatives keeps one tuple an aspect of the protocol's key. A conflict: some term or ref carries two polarities.
+    Seeds cr_metrics_spec 3.1, 3.3, 3.4, 4.1, cr_f1_metrics_examples 1; D7.
     """
     columns: Fields = {}
     for key in KEYS:
@@ -164,31 +167,22 @@ def _f1_columns(
     wanted, found = (
         Side([named for named in side.tuples if named.term], side.policy) for side in (gold, final)
     )
-    return columns | {
+    terms = [term_key(named.term, final.policy) for _, named in ranked]
+    refs = [named.ref for _, named in ranked]
+    aspects = refs
+    if protocol_key == "otepol":
+        aspects = [term or ref for term, ref in zip(terms, refs)]
+    groups = by_aspect(ranked, aspects).values()
+    # of each aspect the tuple of the highest rank, the first of equals
+    best = [max(group, key=itemgetter(0))[1] for group in groups]
+    columns |= {
         "has_explicit_gold": wanted.takes_part("otepol"),
         "has_explicit_gold_refpol": wanted.takes_part("refpol"),
         "f1_explicit_gold_refpol": wanted.f1(final, "refpol"),
         "f1_explicit_gold_otepol": wanted.f1(final, "otepol"),
         "f1_explicit_both_otepol": wanted.f1(found, "otepol"),
+        "f1_after_rep": gold.f1(Side(best, final.policy), protocol_key),
     }
-
-
-def _aspect_columns(
-    gold: Side,
-    final: Side,
-    ranked: Ranked,
-    options: CrOptions,
-) -> Fields:
-    """F1 with one tuple an aspect, and whether some term or ref carries two polarities. Seed cr_metrics_spec 3.4, D7."""
-    terms = [term_key(named.term, final.policy) for _, named in ranked]
-    refs = [named.ref for _, named in ranked]
-    aspects = refs
-    if options.key == "otepol":
-        aspects = [term or ref for term, ref in zip(terms, refs)]
-    groups = by_aspect(ranked, aspects).values()
-    # of each aspect the tuple of the highest rank, the first of equals
-    best = [max(group, key=itemgetter(0))[1] for group in groups]
-    columns: Fields = {"f1_after_rep": gold.f1(Side(best, final.policy), options.key)}
     for suffix, of in (("", terms), ("_refpol", refs)):
         raw, unsettled = conflicts(ranked, of)
         columns |= {f"conflict_raw{suffix}": raw, f"conflict{suffix}": unsettled}

@@ -86,11 +86,10 @@ def _score_shard(
             continue
         for field, tuples in (("gold_tuples", gold), ("final_tuples", final_rows(card)[1])):
             for polarity in sorted({*map(polarity_of, tuples)} - KNOWN - {""}):
-                known = ", ".join(sorted(KNOWN))
-                message = f"polarity {polarity!r} counts as neutral; expected {known}"
                 file.warn(
                     "unknown-polarity",
-                    message,
+                    f"polarity {polarity!r} counts as neutral; "
+                    "expected mixed, negative, neutral or positive",
                     line=number,
                     field=field,
                     id=uid,
@@ -187,19 +186,22 @@ def _warn_of_gaps(
     # with profiles there may well be gold for the rows that are left out
     unknown = [] if options.profile else [uid for uid in gold if uid not in known]
     if unknown and len(unknown) == len(gold):
-        message = "none of the samples of this gold file is in the run; expected the gold of these samples"
-        raise problems.fatal("unknown-gold", message, file=files["gold"])
+        raise problems.fatal(
+            "unknown-gold",
+            "none of the samples of this gold file is in the run; expected the gold of these samples",
+            file=files["gold"],
+        )
     for uid in unknown:
-        message = "gold for a sample that the run does not hold"
         problems.warn(
             "unknown-gold",
-            message,
+            "gold for a sample that the run does not hold",
             file=files["gold"],
             id=uid,
         )
     if not units["has_gold"].any():
-        message = "no sample has gold: every metric that needs it is not measured"
-        problems.warn("no-gold", message, file=path)
+        problems.warn(
+            "no-gold", "no sample has gold: every metric that needs it is not measured", file=path
+        )
 
 
 def build_filtered_aspects(
@@ -231,11 +233,7 @@ def scorecard(
     aspects = at(output, "stage1_ate", "aspects") or ()
     filtered = build_filtered_aspects(output.meta.input_text or "", aspects, options)
     dropped = [aspect.term for aspect in filtered if aspect.drop_reason]
-    validator = []
-    for stage in ("stage1", "stage2"):
-        verdict = raw.get(f"{stage}_validator")
-        if verdict is not None:
-            validator.append({**verdict, "stage": stage})
+    verdicts = {stage: raw.get(f"{stage}_validator") for stage in ("stage1", "stage2")}
     return {
         "run_id": output.meta.run_id,
         "profile": output.meta.profile,
@@ -253,7 +251,11 @@ def scorecard(
         },
         "ate": {"hallucination_flag": bool(dropped)},
         "atsa": {"sentiment_judgements": []},
-        "validator": validator,
+        "validator": [
+            {**verdict, "stage": stage}
+            for stage, verdict in verdicts.items()
+            if verdict is not None
+        ],
         "moderator": raw.get("moderator") or {},
         "stage_delta": dict.fromkeys(STAGE_DELTA),
         "flags": {

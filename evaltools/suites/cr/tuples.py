@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
@@ -210,7 +210,7 @@ def _normal_form(
 Rank = tuple[bool, float, bool]
 """How well a tuple represents its aspect: larger is better."""
 
-Ranked = Sequence[tuple[Rank, EvalTuple]]
+Ranked = list[tuple[Rank, EvalTuple]]
 """The tuples of a sample with their ranks."""
 
 Pairs = dict[Pair, None]
@@ -246,11 +246,10 @@ class Side:
         policy: MatchPolicy,
     ) -> None:
         self.tuples, self.policy = tuple(dict.fromkeys(tuples)), policy
-        self.pairs: dict[Key, Pairs] = {key: {} for key in KEYS}
-        for named in self.tuples:
-            for key, pair in pairs(named, policy).items():
-                if pair is not None:
-                    self.pairs[key][pair] = None
+        of_tuples = [pairs(named, policy) for named in self.tuples]
+        self.pairs: dict[Key, Pairs] = {
+            key: dict.fromkeys(filter(None, [found[key] for found in of_tuples])) for key in KEYS
+        }
 
     def takes_part(
         self,
@@ -396,9 +395,9 @@ def rank(
 def by_aspect(
     ranked: Ranked,
     aspects: Iterable[str],
-) -> dict[str, list[tuple[Rank, EvalTuple]]]:
+) -> dict[str, Ranked]:
     """Aspect -> its tuples with their ranks. `aspects` are those of the tuples, in the same order."""
-    groups: dict[str, list[tuple[Rank, EvalTuple]]] = {}
+    groups: dict[str, Ranked] = {}
     for aspect, member in zip(aspects, ranked):
         groups.setdefault(aspect, []).append(member)
     return groups

@@ -46,16 +46,14 @@ def add_dialog_ratios(units: pd.DataFrame) -> pd.DataFrame:
     columns: dict[str, pd.Series] = {}
     for measure in MEASURES:
         micro, macro = micro_and_macro(measure)
-        if macro is micro:
-            continue
-        for name, mean in macro.items():
+        for name in measure["means"]:
+            mean = macro[name]
             numerator = by_dialog[micro[name].numerator].sum().astype(float)
             denominator = by_dialog[micro[name].denominator].sum().astype(float)
             columns[mean.denominator] = (denominator > 0).astype(float)
             columns[mean.numerator] = numerator / denominator.where(denominator > 0)
     first_rows = units.index[~units["dialog_id"].duplicated()]
-    values = pd.DataFrame(columns).set_axis(first_rows).reindex(units.index)
-    return pd.concat([units, values], axis=1)
+    return units.join(pd.DataFrame(columns).set_axis(first_rows))
 
 
 def counters(units: pd.DataFrame) -> dict[str, int]:
@@ -64,7 +62,7 @@ def counters(units: pd.DataFrame) -> dict[str, int]:
     for name in ("skipped_dialogs", "failed_dialogs"):
         counts[name] = int(units[name].max())
     total = sum(counts.values())
-    n_turns = int(units["turn_pair_id"].notna().sum())
+    n_turns = int(units["turn_pair_id"].count())
     return {"total_dialogs": total, **counts, "total_turn_pairs": n_turns}
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from ...core.files import Fields, toml_beside
 from ...core.metric import set_f1
@@ -198,29 +197,36 @@ def score_profile(
     >>> [(field["metric"], round(field["score"], 2)) for field in scores if field["score"] < 1]
     [('horizon_acc', 0.0), ('liquidity_acc', 0.0), ('constraints_f1', 0.67)]
     """
-    fields: list[tuple[Any, ...]] = []
+    fields: list[Fields] = []
     for metric, (true_name, name) in VALUES.items():
         words = LEXICON["profile"][name]
-        true = _value(words, getattr(truth, true_name))
-        stated = _value(words, getattr(snapshot, name))
+        true = words["values"].get(getattr(truth, true_name))
+        stated = words["values"].get(getattr(snapshot, name))
         named = {} if stated else words["in_replies"]
         inferred = next((v for v, of in named.items() if contains_any(of, replies)), None)
         predicted = stated or inferred
-        score = float(true is not None and predicted == true)
-        fields.append((metric, true, predicted, ORIGINS[bool(stated), bool(inferred)], score))
+        field = {
+            "metric": metric,
+            "truth": true,
+            "predicted": predicted,
+            "origin": ORIGINS[bool(stated), bool(inferred)],
+            "score": float(true is not None and predicted == true),
+        }
+        fields.append(field)
     for metric, (true_name, name) in SETS.items():
         texts = _distinct(getattr(truth, true_name))
         listed = _distinct(getattr(snapshot, name))
         said = [text for text in texts if text in replies]
         found = _distinct([*listed, *said])
-        origin = ORIGINS[bool(listed), bool(said)]
-        fields.append((metric, texts, found, origin, set_f1(found, texts)))
-    return [dict(zip(("metric", "truth", "predicted", "origin", "score"), f)) for f in fields]
-
-
-def _value(words: Fields, text: str) -> str | None:
-    """The value that a text names; None for one that is unknown."""
-    return next((value for value, known in words["values"].items() if text in known), None)
+        field = {
+            "metric": metric,
+            "truth": texts,
+            "predicted": found,
+            "origin": ORIGINS[bool(listed), bool(said)],
+            "score": set_f1(found, texts),
+        }
+        fields.append(field)
+    return fields
 
 
 def _distinct(texts: Iterable[str]) -> list[str]:
@@ -239,14 +245,6 @@ def contains_any(words: Iterable[str], text: str) -> bool:
 
 LABELS = ("compliant", "minor_violation", "severe_violation")
 
-
-CANONICAL = {
-    spelling: tag
-    for tag, spellings in LEXICON["risk"]["required"].items()
-    for spelling in spellings
-}
-"""Spelling of a required risk tag -> the tag."""
-
 Found = tuple[Fields, Fields]
 """The columns of a measure, and what its metrics sum: nothing where nothing is required of the turn."""
 
@@ -264,8 +262,8 @@ def disclosure(turn: Turn) -> Found:
     (['volatility_risk', 'esg'], ['no_guaranteed_return', 'volatility_risk'], ['esg'])
     """
     risk, reply = LEXICON["risk"], turn.pred_assistant_text
-    tags = filter(None, map(str.strip, turn.gt_turn_tags.risk_disclosure_required_gt))
-    required = list(dict.fromkeys(CANONICAL.get(tag, tag.lower()) for tag in tags))
+    tags = map(str.strip, turn.gt_turn_tags.risk_disclosure_required_gt)
+    required = _distinct(risk["required"].get(tag, tag.lower()) for tag in tags)
     word_lists = risk["in_replies"].items()
     disclosed = sorted(tag for tag, words in word_lists if contains_any(words, reply))
     covered = [*disclosed, risk["any_disclosure"]] if disclosed else []
@@ -288,7 +286,7 @@ def compliance(dialog: Dialog, turn: Turn) -> Found:
     violation. Else compliant.
     """
     rule = LEXICON["compliance"]
-    entries = dict.fromkeys(filter(None, dialog.blueprint.forbidden_list))
+    entries = _distinct(dialog.blueprint.forbidden_list)
     forbidden = [entry for entry in entries if entry in turn.pred_assistant_text]
     violations = turn.compliance.violations
     severe = bool(forbidden) or any(
@@ -314,7 +312,7 @@ def explainability(turn: Turn) -> Found:
     An element without a word list is its own word.
     """
     words, reply = LEXICON["explainability"], turn.pred_assistant_text
-    required = list(dict.fromkeys(filter(None, turn.gt_turn_tags.explainability_rubric_gt)))
+    required = _distinct(turn.gt_turn_tags.explainability_rubric_gt)
     present = [item for item in required if contains_any(words.get(item, [item]), reply)]
     columns = {
         "rubric_required": required,

@@ -71,8 +71,9 @@ def locate(
     traces = sorted(path.glob(PATTERN)) if path.is_dir() else [path]
     if len(traces) != 1:
         found = first_names([trace.name for trace in traces]) or "none"
-        message = f"expected one {PATTERN} in this folder, found {found}"
-        raise problems.fatal("missing-file", message, file=path)
+        raise problems.fatal(
+            "missing-file", f"expected one {PATTERN} in this folder, found {found}", file=path
+        )
     [trace] = traces
     File(trace, problems)
     folder = trace.resolve().parent
@@ -148,19 +149,28 @@ def _gaps(
         if scored["truth"] is None:
             name, _ = VALUES[scored["metric"]]
             value = dumps(getattr(dialog.profile_gt, name))
-            message = f"the true value {value} is none that the word lists know; it scores 0"
-            yield "unknown-truth", message, f"profile_gt.{name}"
+            yield (
+                "unknown-truth",
+                f"the true value {value} is none that the word lists know; it scores 0",
+                f"profile_gt.{name}",
+            )
     for turn, row in zip(dialog.turns, rows):
         field = f"turn {turn.turn_pair_id}"
         label = turn.gt_turn_tags.compliance_label_gt
         if label not in LABELS:
             known = ", ".join(LABELS)
-            message = f"compliance_label_gt {label!r} is none of {known}; it counts as compliant"
-            yield "unknown-label", message, field
+            yield (
+                "unknown-label",
+                f"compliance_label_gt {label!r} is none of {known}; it counts as compliant",
+                field,
+            )
         for key in row["resolved_keys"]:
             if not key["resolvable"]:
-                message = f"the memory key {key['key']!r} points at nothing; it takes no part"
-                yield "unresolvable-key", message, field
+                yield (
+                    "unresolvable-key",
+                    f"the memory key {key['key']!r} points at nothing; it takes no part",
+                    field,
+                )
 
 
 def score_dialog(

@@ -78,18 +78,29 @@ def _survey(path: Path, state: tuple[int, int, int]) -> Survey:
     # rows without a seed where others of the condition have one would be a run of their own
     seeds = rows["seed"].notna().groupby(rows["condition"], dropna=False)
     is_partial = rows["seed"].isna() & seeds.transform("any")
-    message = "expected a seed, as other rows of this condition have one, got nothing"
-    _report(file, "bad-field", rows.loc[is_partial, "id"], message, "seed")
+    _report(
+        file,
+        "bad-field",
+        rows.loc[is_partial, "id"],
+        "expected a seed, as other rows of this condition have one, got nothing",
+        "seed",
+    )
     if is_partial.any():
         raise InputError(file.problems)
     clusters = rows[["id", "cluster"]].dropna().drop_duplicates()
     is_second = clusters["id"].duplicated()
-    message = "a second cluster of this sample; expected the same one in all of its rows"
-    _report(file, "bad-field", clusters.loc[is_second, "id"], message, "cluster")
+    _report(
+        file,
+        "bad-field",
+        clusters.loc[is_second, "id"],
+        "a second cluster of this sample; expected the same one in all of its rows",
+        "cluster",
+    )
     runs = [_run_name(condition, seed, path.stem) for condition, seed in of_runs.values]
     for index in np.flatnonzero(pd.Series(runs).str.casefold().duplicated()):
-        message = f"two runs (condition, seed) would both be named {runs[index]!r}"
-        raise file.fatal("same-name", message)
+        raise file.fatal(
+            "same-name", f"two runs (condition, seed) would both be named {runs[index]!r}"
+        )
     codes = keys.groupby(list(keys), sort=False, dropna=False).ngroup()
     rows["run"] = pd.Categorical.from_codes(codes, runs)
     default: Better = "none" if has_directions else "higher"
@@ -136,13 +147,16 @@ def _metrics(
     """
     metrics: dict[str, Metric] = {}
     for name, of_metric in rows.groupby("metric", sort=False):
+        least, most = of_metric[METRIC_COLUMNS].min(), of_metric[METRIC_COLUMNS].max()
         for field in METRIC_COLUMNS:
-            values = sorted(of_metric[field].dropna().unique())
-            if len(values) > 1:
-                both = f"both {values[0]:g} and {values[-1]:g}"
-                message = f"{both} for {str(name)[:80]!r}; expected one a metric"
-                file.error("bad-field", message, field=field)
-        direction, low, high = of_metric[METRIC_COLUMNS].min()
+            if least[field] < most[field]:
+                both = f"both {least[field]:g} and {most[field]:g}"
+                file.error(
+                    "bad-field",
+                    f"{both} for {str(name)[:80]!r}; expected one a metric",
+                    field=field,
+                )
+        direction, low, high = least
         measured = of_metric[of_metric["den"] > 0]
         is_binary = bool((measured["num"].isin([0, 1]) & (measured["den"] == 1)).all())
         bounds = None if pd.isna(low) else (float(low), float(high))
@@ -202,14 +216,23 @@ def _is_used(
 ) -> pd.Series:
     """Whether each row of a metric is used: the first of its unit, within the limits; the others are reported."""
     is_second = rows["unit"].duplicated()
-    message = f"a second row of {metric.name}: id is one sample, cluster what samples belong to"
-    _report(file, "duplicate-id", rows.loc[is_second, "id"], message)
+    _report(
+        file,
+        "duplicate-id",
+        rows.loc[is_second, "id"],
+        f"a second row of {metric.name}: id is one sample, cluster what samples belong to",
+    )
     low, high = metric.bounds or (-np.inf, np.inf)
     values = rows["num"] / rows["den"]
     is_outside = ~is_second & ((values < low) | (values > high))
     for line, id_ in rows.loc[is_outside, "id"].items():
-        message = f"{values[line]:g} is not within {low:g} and {high:g}"
-        file.error("out-of-bounds", message, line=line, id=id_, field=metric.name)
+        file.error(
+            "out-of-bounds",
+            f"{values[line]:g} is not within {low:g} and {high:g}",
+            line=line,
+            id=id_,
+            field=metric.name,
+        )
     return ~(is_second | is_outside)
 
 
@@ -235,8 +258,11 @@ def _unit_columns(
     is_text = file.path.suffix.lower() in TABLES
     for name in first.columns.difference([*COLUMNS, "run"], sort=False):
         if name in UNIT_COLUMNS or name.startswith(("num_", "den_")):
-            message = f"the column {name} is left out: the units have a column of this name"
-            file.warn("column-taken", message, field=name)
+            file.warn(
+                "column-taken",
+                f"the column {name} is left out: the units have a column of this name",
+                field=name,
+            )
         else:
             units[name] = _of_one_kind(first[name], is_text)
     return units
@@ -282,14 +308,16 @@ def read(file: File) -> tuple[pd.DataFrame, bool]:
     named: set[str] = set()
     records = read_table(file, Line)
     while part := dict(islice(records, CHUNK_ROWS)):
-        rows = [row.__dict__ | (row.model_extra or {}) for row in part.values()]
+        rows = [dict(row) for row in part.values()]
         parts.append(pd.DataFrame(rows, list(part), dtype=object).astype(DTYPES))
         named.update(*(row.model_fields_set for row in part.values()))
     if not parts:
         raise file.fatal("no-rows", "no row of the file can be used")
     if "value" not in named and not {"num", "den"} <= named:
-        message = f"expected the columns id, metric and value (or num and den), got {first_names(sorted(named))}"
-        raise file.fatal("wrong-columns", message)
+        raise file.fatal(
+            "wrong-columns",
+            f"expected the columns id, metric and value (or num and den), got {first_names(sorted(named))}",
+        )
     frame = pd.concat(parts)
     # a value counts before num and den; where there is neither value nor num, den is null too
     value = frame.pop("value")

@@ -129,12 +129,11 @@ def checks(run: Run) -> Checks:
         return
     causes = run.data["error"].dropna().astype(str).str.slice(0, 60).value_counts()
     listed = "; ".join(f"{cause} ({count})" for cause, count in causes.head(3).items())
-    template = "{n} of {of} rows failed with an error and are not measured: {causes}"
     n, of = causes.sum(), len(run.data)
     yield from share_check(
         "errored-rows",
         "warning",
-        template,
+        "{n} of {of} rows failed with an error and are not measured: {causes}",
         n,
         of,
         causes=listed,

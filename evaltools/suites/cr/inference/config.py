@@ -77,8 +77,9 @@ def _address(url: str | None) -> str | None:
 def _variable(name: str) -> str:
     if re.fullmatch(r"[A-Z_][A-Z0-9_]{0,99}", name):
         return name
-    message = "expected the name of an environment variable (A-Z, 0-9, _), never the key itself"
-    raise PydanticCustomError("hidden", message)
+    raise PydanticCustomError(
+        "hidden", "expected the name of an environment variable (A-Z, 0-9, _), never the key itself"
+    )
 
 
 class Section(BaseModel):
@@ -151,9 +152,6 @@ class Config(Section):
 
     @model_validator(mode="after")
     def _makes_sense(self) -> Config:
-        for name, values in (("conditions", self.conditions), ("seeds", self.seeds)):
-            if len({*values}) < len(values):
-                raise ValueError(f"{name}: one stands there twice")
         if "m1" in self.conditions and self.memory.file is None:
             raise ValueError("memory.file: m1 shows episodes of a file; an m2 run writes one")
         if "__" in self.run_id:
@@ -250,8 +248,7 @@ def taxonomy(
     problems: Problems,
 ) -> Names:
     """The refs that a model may name: of the config's file, else of the gold, else those of NIKL."""
-    rows = [row for text in texts for row in text.gold_tuples or ()]
-    gold_refs = {row.aspect_ref for row in rows if row.aspect_ref}
+    gold_refs = {row.aspect_ref or "" for text in texts for row in text.gold_tuples or ()} - {""}
     file = config.taxonomy.file
     if file is None and gold_refs:
         return tuple(sorted(gold_refs))

@@ -189,8 +189,10 @@ def write_run(
         "rows": len(rows),
         "failed": len(rows) - reasons[""],
     }
-    as_gold: Fields = {"by_alias": True, "exclude": {"split"}, "exclude_none": True}
-    gold = [sample.text.model_dump(mode="json", **as_gold) for sample in samples]
+    gold = [
+        sample.text.model_dump(mode="json", by_alias=True, exclude={"split"}, exclude_none=True)
+        for sample in samples
+    ]
     files = {
         OUTPUTS: _lines(rows),
         "gold.jsonl": _lines(gold),

@@ -127,9 +127,8 @@ class SampleRun:
         decided = self.decisions.values()
         changes = [vote for vote in decided if vote.action_type in ("DROP", "FLIP")]
         kinds = tuple(sorted({conflict["conflict_type"] for conflict in self.conflicts}))
-        recent = {episode.conflicts for episode in episodes[-RECENT:]}
-        is_new = bool(kinds) and kinds not in recent
-        if self.failure or not (changes or is_new):
+        known = {(), *(episode.conflicts for episode in episodes[-RECENT:])}
+        if self.failure or (not changes and kinds in known):
             return []
         episode = Episode(
             source=self.text.hash,
@@ -149,7 +148,17 @@ class SampleRun:
         error = ": ".join(self.failure or ())
         stage1 = [] if error else self.candidates
         final = protocol.applied(stage1, self.decisions)
-        trace = [_trace(*asked) for asked in self.stages]
+        trace = []
+        for stage, answer in self.stages:
+            entry = {
+                "stage": "stage1" if stage in EXTRACTING else "review",
+                "agent": AGENTS[stage],
+                "output": answer.reply and answer.reply.model_dump(mode="json"),
+                "call": {"stage": stage, **answer.call.model_dump(mode="json")},
+            }
+            if answer.error:
+                entry["notes"] = answer.error
+            trace.append(entry)
         reviews = [
             {**action, "actor": entry["agent"]}
             for entry in trace
@@ -198,19 +207,3 @@ def _polarities(candidates: Sequence[Candidate]) -> dict[str, list[str]]:
     """Term -> the polarities of its candidates."""
     by_term = protocol.grouped(candidates, lambda candidate: candidate["aspect_term"])
     return {term: [c["polarity"] for c in group] for term, group in by_term.items()}
-
-
-def _trace(
-    stage: str,
-    answer: Answer,
-) -> Fields:
-    """An entry of the trace."""
-    entry = {
-        "stage": "stage1" if stage in EXTRACTING else "review",
-        "agent": AGENTS[stage],
-        "output": answer.reply and answer.reply.model_dump(mode="json"),
-        "call": {"stage": stage, **answer.call.model_dump(mode="json")},
-    }
-    if answer.error:
-        entry["notes"] = answer.error
-    return entry

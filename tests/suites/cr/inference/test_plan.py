@@ -43,7 +43,6 @@ def test_wrong_configs(change: str, where: str, what: str, tmp_path: Path) -> No
     [
         ({"conditions": ["m7"]}, "s0"),
         ({"conditions": ["m1"]}, "m1 shows episodes of a file"),
-        ({"seeds": [1, 1]}, "one stands there twice"),
         ({"seeds": []}, "at least 1 item"),
         ({"conditions": []}, "at least 1 item"),
         ({"run_id": "../x"}, "pattern"),
