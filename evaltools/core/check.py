@@ -15,7 +15,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from .language import first_ten, say
-from .metric import Mean, MetricTable, metric_title
+from .metric import metric_title
 
 Level = Literal["info", "warning", "blocking"]
 
@@ -89,8 +89,7 @@ def worst_first(checks: Iterable[Check]) -> list[Check]:
 def checks_of_runs(runs: Sequence[Sequence[Check]]) -> list[Check]:
     """The checks of several runs, one a code: counts are added, metrics that any blocks are blocked.
 
-    Behind a sentence stands in how many of the runs it holds. Where they differ it is that of the worst run, and says so;
-    so does a count in one run, since a check may be silent on a small share.
+    Behind a sentence stands in how many of the runs it holds. Where they differ it is that of the worst run, and says so.
     """
     by_code: dict[str, list[Check]] = {}
     for check in chain(*runs):
@@ -100,15 +99,15 @@ def checks_of_runs(runs: Sequence[Sequence[Check]]) -> list[Check]:
         worst = min(
             checks, key=lambda check: (LEVELS.index(check.level), -check.n / (check.of or 1))
         )
+        message = worst.message
         if len(runs) > 1:
             text = "{message} (in {runs} of {total} runs)"
-            is_lone_count = len(checks) == 1 and 0 < worst.n < worst.of
-            if is_lone_count or any(check.message != worst.message for check in checks):
+            if any(check.message != message for check in checks):
                 text = "{message} (in the worst of {total} runs)"
-            message = say(text, message=worst.message, runs=len(checks), total=len(runs))
-            worst = replace(worst, message=message)
+            message = say(text, message=message, runs=len(checks), total=len(runs))
         whole = replace(
             worst,
+            message=message,
             n=sum(check.n for check in checks),
             of=sum(check.of for check in checks),
             blocks=tuple(dict.fromkeys(chain(*(check.blocks for check in checks)))),
@@ -118,7 +117,6 @@ def checks_of_runs(runs: Sequence[Sequence[Check]]) -> list[Check]:
 
 
 MIN_CONSTANT_UNITS = 10  # fewest units for which a constant metric raises a check
-MIN_CLASS_UNITS = 10  # a class of fewer units raises a check: a macro mean is then biased
 MIN_UNITS = 30  # fewer resampling units than this raise a check
 
 
@@ -157,30 +155,6 @@ def constant_metrics(
     text = "The same in all samples: {metrics}"
     return share_check(
         "constant-metric", "info", text, len(rows), len(headline), metrics=first_ten(metrics)
-    )
-
-
-def class_sizes(
-    estimates: pd.DataFrame,
-    metrics: MetricTable,
-) -> Checks:
-    """Means over classes of which some have few units: these decide the mean, which is too low on average."""
-    by_name = estimates.assign(shown=_titles(estimates)).set_index("metric")
-    small: dict[str, str] = {}
-    for mean in (metric for metric in metrics if isinstance(metric, Mean)):
-        parts = by_name.loc[list(mean.of)]
-        few = parts[parts["n_units"] < min(MIN_CLASS_UNITS, parts["n_units"].max())]
-        small |= {name: f"{row['shown']} ({row['n_units']:.0f})" for name, row in few.iterrows()}
-    text = "classes with fewer than {limit} units: {classes}; a mean over classes rests on each as much as on a large one"
-    n, classes = len(small), first_ten([*small.values()])
-    return share_check(
-        "class-size",
-        "warning",
-        text,
-        n,
-        n,
-        limit=MIN_CLASS_UNITS,
-        classes=classes,
     )
 
 

@@ -52,7 +52,7 @@ def example(name: str) -> Path:
     'no_memory__seed1_proposed'
     """
     path = EXAMPLES / name
-    if not path.resolve().is_relative_to(EXAMPLES.resolve()) or not path.exists():
+    if not path.exists():
         known = sorted(
             place.relative_to(EXAMPLES).as_posix() for place in EXAMPLES.glob("*/[!._]*")
         )
@@ -72,17 +72,15 @@ CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 def require_nameable(path: Any) -> None:
     """UsageError for what cannot be a path, or several joined by commas.
 
-    >>> require_nameable("x" * 256)
+    >>> require_nameable("")
     Traceback (most recent call last):
         ...
-    evaltools.core.errors.UsageError: 'xxx...
+    evaltools.core.errors.UsageError: ''...
     """
-    text = str(path) if isinstance(path, str | Path) else "\0"
-    is_long = re.search(b"[^/,]{256}", text.encode(errors="replace"))
-    if is_long or CONTROL.search(text) or not text.strip():
+    text = str(path) if isinstance(path, str | Path) else ""
+    if CONTROL.search(text) or not text.strip():
         raise UsageError(
-            f"{str(path)[:80]!a}: a path must be text without control characters, not empty, its names up to "
-            "255 bytes long"
+            f"{str(path)[:80]!a}: a path must be text without control characters, not empty"
         )
 
 

@@ -8,14 +8,13 @@ what no field takes must be JSON, but its texts are passed over unread, though t
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Any, Union, get_args, get_origin
 
 import msgspec
 from pydantic import BaseModel, ValidationError
@@ -67,7 +66,7 @@ def doubled_key(text: str | bytes) -> str | None:
     def count(pairs: list[tuple[str, Any]]) -> None:
         if len(dict(pairs)) < len(pairs):
             keys = [key for key, _ in pairs]
-            doubled.extend(Counter(keys) - Counter({*keys}))
+            doubled.append(max(keys, key=keys.count))
 
     with suppress(ValueError, RecursionError):  # no JSON: reported where it is read
         json.loads(text, object_pairs_hook=count)
@@ -80,16 +79,18 @@ def read_jsonl(
     *,
     start: int = 0,
     stop: int | None = None,
-    decode: Callable[[bytes], T | None] | None = None,
+    is_large: bool = False,
 ) -> Iterator[tuple[int, T]]:
     """Yield (line number, record) for each line that fits `model`; report the others and go on.
 
-    A byte-order mark and blank lines are passed over. A key that stands twice in one object is an error, but
-    where `decode` reads the line: there its last value counts.
+    A byte-order mark and blank lines are passed over. A key that stands twice in one object is an error.
     `start` and `stop` are byte offsets at line starts (`shards` gives them); line numbers then count from the
     shard's first line.
-    `decode` makes records of large lines in less time, or None where pydantic must judge (`decoder`).
+    `is_large`: lines that fit are read in less time, as objects with the fields of `model` as attributes. A field of any
+    kind is left unread, as the bytes of its JSON, and of a doubled key the last value counts. For strict models that
+    ignore other keys and refuse NaN; what limits a number must stand in them as `msgspec.Meta` too.
     """
+    decode: Any = msgspec.json.Decoder(_struct(model)).decode if is_large else None
     position = start
     with file.path.open("rb", buffering=READ_BYTES) as lines:
         lines.seek(start)
@@ -101,7 +102,10 @@ def read_jsonl(
             line = line.removeprefix(BOM)
             if line.isspace() or not line:
                 continue
-            record = decode(line) if decode else None
+            record = None
+            if decode is not None:
+                with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                    record = decode(line)
             if record is None:
                 record = _judged(line, model, partial(file.error, line=number))
             if record is not None:
@@ -115,14 +119,12 @@ def _judged(
 ) -> T | None:
     """A line as a record; None where it does not fit, which is reported."""
     try:
-        record = model.model_validate_json(raw)
+        record = model.model_validate_json(raw.decode())
+    except UnicodeDecodeError as damage:
+        report("not-utf8", not_utf8(damage, "line"))
+        return None
     except ValidationError as e:
-        try:
-            raw.decode("utf-8")
-        except UnicodeDecodeError as damage:
-            report("not-utf8", not_utf8(damage, "line"))
-        else:
-            misfit(e, report)
+        misfit(e, report)
         return None
     key = doubled_key(raw)
     if key is not None:
@@ -143,23 +145,6 @@ def shards(path: Path, n: int) -> list[tuple[int, int]]:
     return list(pairwise(sorted(cuts)))
 
 
-def decoder(model: type[BaseModel]) -> Callable[[bytes], Any]:
-    """decode(line): an object with the fields of `model` as attributes, or None where pydantic must judge.
-
-    A field of any kind is left unread, as the bytes of its JSON. For strict models that ignore other keys and refuse
-    NaN; what limits a number must stand in them as `msgspec.Meta` too.
-    """
-    decode: Callable[[bytes], Any] = msgspec.json.Decoder(_struct(model)).decode
-
-    def attempt(line: bytes) -> Any:
-        try:
-            return decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return None
-
-    return attempt
-
-
 @cache
 def _struct(model: type[BaseModel]) -> type:
     """The class of msgspec that has the fields of a model."""
@@ -178,18 +163,14 @@ def _struct(model: type[BaseModel]) -> type:
 
 def _translated(kind: Any) -> Any:
     """The type that msgspec reads as pydantic reads `kind`, or a narrower one. Of its marks `msgspec.Meta` counts."""
-    if kind is Any:
-        return msgspec.Raw
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         return _struct(kind)
-    origin, inner = get_origin(kind), get_args(kind)
-    if origin is list:
-        return list[_translated(inner[0])]  # type: ignore[misc]
-    if origin is Annotated:
-        translated = _translated(inner[0])
-        return kind if translated is inner[0] else translated
-    if origin in (Union, UnionType):
-        # objects of other shapes than the model's are left to pydantic
-        parts = [None if part is Any else _translated(part) for part in inner]
-        return Union[tuple(parts)]  # noqa: UP007
-    return kind
+    origin = get_origin(kind)
+    if origin is None:
+        return msgspec.Raw if kind is Any else kind
+    origin = Union if origin is UnionType else origin
+    # of several kinds, objects of other shapes than the model's are left to pydantic
+    parts = (
+        None if (part, origin) == (Any, Union) else _translated(part) for part in get_args(kind)
+    )
+    return origin[tuple(parts)]

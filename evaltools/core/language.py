@@ -28,14 +28,13 @@ MOST_NAMED = 10
 
 FIGURE = re.compile(r"\d+(?:\.\d+)?")
 
-_language: ContextVar[str] = ContextVar("language", default="en")
-# the suite whose words are known beside those of the report; "" for all suites
-_suite: ContextVar[str] = ContextVar("suite", default="")
+# the language in force, and the suite whose words are known beside those of the report; "" for all suites
+_spoken: ContextVar[tuple[str, str]] = ContextVar("spoken", default=("en", ""))
 
 
 def language() -> str:
     """The language in force: "en", "ko" or "zh"."""
-    return _language.get()
+    return _spoken.get()[0]
 
 
 def speak(lang: str, suite: str = "") -> None:
@@ -47,14 +46,13 @@ def speak(lang: str, suite: str = "") -> None:
     """
     if lang not in LANGUAGES:
         raise UsageError(f"no language {lang!r}; there are {', '.join(LANGUAGES)}")
-    _language.set(lang)
-    _suite.set(suite)
+    _spoken.set((lang, suite))
 
 
 @contextmanager
 def speaking(lang: str, suite: str = "") -> Iterator[None]:
     """The block speaks this language, by the words of this suite or of all."""
-    before = language(), _suite.get()
+    before = _spoken.get()
     speak(lang, suite)
     try:
         yield
@@ -78,7 +76,7 @@ def say(
     >>> say("{n:,} samples", n=1200)
     '1,200 samples'
     """
-    known = translations(language(), _suite.get())
+    known = translations(*_spoken.get())
     if values:
         several = {k: listed(v) for k, v in values.items() if isinstance(v, tuple | list)}
         return known.get(text, text).format(**values | several)

@@ -8,7 +8,7 @@ import platform
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import version
 from itertools import count
@@ -201,22 +201,21 @@ def whole_folder(
     """A folder to fill that takes the place of `target` whole when the block ends well, and goes when it does not.
 
     What was there before stays until then. One process at a time puts a folder in its place. A file of the old
-    result that a person changed stands in the new one as NAME.yours, and a line says so. Where the block fails,
-    folders above that were made for it are gone too.
+    result that a person changed stands in the new one as NAME.yours, and a line says so.
 
     UsageError where `target` holds what this package did not write, but for the files `carried`, which stand in the
     new folder too, and may be replaced there; `written`: the sha256 of those that are, as they were written.
     """
-    new_parents = [path for path in target.parents if not path.exists()]
-    target.parent.mkdir(parents=True, exist_ok=True)
-    part = Path(tempfile.mkdtemp(**beside(target)))
-    try:
-        new = part / "new"
+    existing = next(folder for folder in target.parents if folder.exists())
+    aside = beside(existing / target.name)
+    with tempfile.TemporaryDirectory(**aside, ignore_cleanup_errors=True) as part:
+        new = Path(part) / "new"
         new.mkdir()
         for name in carried:
             if (target / name).is_file():
                 shutil.copy2(target / name, new / name)
         yield new
+        target.parent.mkdir(parents=True, exist_ok=True)
         with locked(target.parent):
             stored = require_replaceable(target, carried)
             for kept in sorted(target.rglob(f"*{YOURS}*")):
@@ -228,13 +227,6 @@ def whole_folder(
             for name in changed_files(target, known):
                 set_aside(target / name, new / name)
             _exchange(new, target)
-    except BaseException:
-        shutil.rmtree(part, ignore_errors=True)
-        with suppress(OSError):  # somebody else's by now
-            for folder in new_parents:
-                folder.rmdir()
-        raise
-    shutil.rmtree(part, ignore_errors=True)
 
 
 @contextmanager

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import pandas as pd
-import pyarrow as pa
 from pydantic import BaseModel, ConfigDict
 
 from .. import BUILT_IN
@@ -23,7 +22,7 @@ from .errors import Problems, UsageError, reason
 from .files import Names
 from .json_files import read_jsonl
 from .metric import AnyMetric, MetricTable
-from .records import File, short, unique_records
+from .records import File, unique_records
 from .workers import Workers
 
 
@@ -281,15 +280,6 @@ def _locate(
     return Source(name or path.stem, {"records": path})
 
 
-def _require_plain(columns: Mapping[str, Any]) -> None:
-    """TypeError, or what Arrow raises, for a cell that no file of results can hold."""
-    for name, value in columns.items():
-        if not pd.api.types.is_scalar(value):
-            expected = "a number, a text, true, false or None"
-            raise TypeError(f"{short(name)}: expected {expected}, got {short(value)}")
-        pa.scalar(value, from_pandas=True)
-
-
 def _score(
     record: type[BaseModel],
     unit: str,
@@ -313,7 +303,6 @@ def _score(
         uid = str(getattr(entry, unit))
         try:
             sums = columns(entry, *arguments)
-            _require_plain(sums)
         except Exception as e:  # noqa: BLE001 - the user's own code may raise anything
             file.error(
                 "bad-columns",

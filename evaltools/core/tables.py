@@ -14,10 +14,10 @@ from typing import Annotated, Any
 from zipfile import ZipFile
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Field,
     TypeAdapter,
     ValidationError,
     model_validator,
@@ -33,11 +33,11 @@ TEXTS = TypeAdapter(list[str | None])
 TRUTH = {"true": 1, "false": 0, "nan": None}
 
 
-def _as_text(cell: Any) -> str | None:
-    """A name as text, a whole number without a point; None for none."""
-    if isinstance(cell, list | dict):
-        raise ValueError("expected a text or a number")
-    if cell is None or cell != cell:
+def _as_text(cell: Any) -> Any:
+    """A number as text, a whole one without a point; None for NaN."""
+    if not isinstance(cell, int | float):
+        return cell
+    if cell != cell:
         return None
     return str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell)
 
@@ -51,15 +51,9 @@ def _as_number(cell: Any) -> Any:
     return cell if cell == cell else None
 
 
-def _within_limits(number: float | None) -> float | None:
-    if number is not None and abs(number) >= LARGEST:
-        raise ValueError(f"expected a number below {LARGEST:g} in size")
-    return number
-
-
 Text = Annotated[str, BeforeValidator(_as_text)]
 Name = Annotated[str | None, BeforeValidator(_as_text)]
-Number = Annotated[float | None, BeforeValidator(_as_number), AfterValidator(_within_limits)]
+Number = Annotated[float | None, BeforeValidator(_as_number), Field(gt=-LARGEST, lt=LARGEST)]
 
 
 class Line(BaseModel):

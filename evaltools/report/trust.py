@@ -13,7 +13,6 @@ from .. import __version__
 from ..core.check import (
     Check,
     checks_of_runs,
-    class_sizes,
     constant_metrics,
     few_units,
     lacking,
@@ -47,7 +46,6 @@ def run_checks(run: Run) -> list[Check]:
     blocked = frozenset(name for check in checks for name in check.blocks)
     headline = run.suite.headline_names(run.options, blocked)
     checks += constant_metrics(run.estimates, headline, run.unit_values)
-    checks += class_sizes(run.estimates, run.metrics)
     # what was wrong with the input, but for what a check says under the same code
     stated = {check.code for check in checks}
     if found := [problem for problem in run.manifest.problems if problem.code not in stated]:

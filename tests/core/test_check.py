@@ -60,7 +60,7 @@ def test_checks_of_several_runs_are_one_a_code() -> None:
         ("n", 1, 2, ()),
     ]
     assert found[0].message == "nothing fits (in 2 of 3 runs)"
-    assert found[1].message == "by the way (in the worst of 3 runs)"
+    assert found[1].message == "by the way (in 1 of 3 runs)"
     lacking = [[Check("l", "warning", f"{n} of 60 lack it", n, 60)] for n in (7, 11)]
     (check,) = checks_of_runs(lacking)
     assert check.message == "11 of 60 lack it (in the worst of 2 runs)"

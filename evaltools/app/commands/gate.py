@@ -165,7 +165,7 @@ def _bound(
     row = metrics[name]
     if name in content.blocked:
         checks = content.checks or ()
-        why = [c.message for c in checks if name in c.blocks or c.code == row.blocked]
+        why = [check.message for check in checks if check.code == row.blocked]
         return Requirement(name, False, ": ".join([BLOCKED, *why[:1]]))
     end = WORST[sign] if use == "worst" else use
     value = getattr(row, end)

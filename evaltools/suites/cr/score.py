@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from ...core.errors import Problems
 from ...core.files import Fields, beside, refuse_input, state
-from ...core.json_files import decoder, read_jsonl, shards
+from ...core.json_files import read_jsonl, shards
 from ...core.records import File, unique_records
 from ...core.suite import Source
 from ...core.workers import Workers
@@ -70,7 +70,7 @@ def _score_shard(
         model,
         start=start,
         stop=stop,
-        decode=None if is_outputs else decoder(Scorecard),
+        is_large=not is_outputs,
     )
     gold_by_id, _ = _gold_of(files.get("gold"))
     rows: list[Fields] = []
