@@ -98,4 +98,4 @@ def test_a_json_file_that_is_none(tmp_path: Path, raw: bytes, code: str, line: i
 
 def test_a_problem_is_one_printable_line() -> None:
     problem = Problem("error", "c", "m\n\x1b[31m", file="f\r", field="\ud800", id="a\u202e\x00")
-    assert str(problem).isprintable() and "\\x1b" in str(problem) and "\\u202e" in str(problem)
+    assert str(problem).isprintable() and "[U+001B]" in str(problem) and "[U+202E]" in str(problem)

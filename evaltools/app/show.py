@@ -12,7 +12,7 @@ from ..report import study_sentences
 from ..report.run import Run
 from ..report.study import Study
 from ..report.tables import p_head, text_table
-from ..report.text import number, visible
+from ..report.text import number
 
 # lines of a table, and checks, that are shown without --verbose
 MOST_LINES = 12
@@ -91,7 +91,7 @@ def _show_table(
 def show_frame(frame: pd.DataFrame, verbose: bool = True) -> None:
     """Print a frame, its numbers rounded, without empty columns: all of it, or its first rows."""
     cells = frame.convert_dtypes().astype(object)
-    cells = cells.map(lambda cell: visible(cell if isinstance(cell, str) else number(cell)))
+    cells = cells.map(lambda cell: cell if isinstance(cell, str) else number(cell))
     cells = cells.loc[:, (cells != "").any()]
     n_shown = table(list(cells), cells.to_numpy().tolist(), 10**9 if verbose else MOST_LINES)
     if n_shown < len(cells):

@@ -264,21 +264,3 @@ def not_random(differences: pd.DataFrame) -> Checks:
             candidate=row["candidate"],
             metrics=first_ten(_titles(rows)),
         )
-
-
-def other_texts(
-    n: int,
-    baseline: str,
-    candidate: str,
-) -> Checks:
-    """Samples that pair by their id but have other texts: they are other questions."""
-    text = "{n} samples of {baseline} and {candidate} pair by id but have other texts, and are left out."
-    return share_check(
-        "other-texts",
-        "warning",
-        text,
-        n,
-        n,
-        baseline=baseline,
-        candidate=candidate,
-    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import textwrap
 import traceback
@@ -77,10 +78,10 @@ class Problem:
         place = self.file
         if self.line is not None:
             place += f":{self.line}"
-        parts = [place, self.id, self.field, str(self.message)]
-        what = bounded(": ".join(part for part in parts if part))
+        parts = (place, self.id, self.field, self.message)
+        what = bounded(": ".join(filter(None, parts)))
         text = f"{self.severity}: {what} [{self.code}]"
-        return printable(text.replace("\n", "\\n").replace("\t", "\\t"))
+        return visible(text.replace("\n", "\\n").replace("\t", "\\t"))
 
 
 class InputError(Exception):
@@ -151,7 +152,7 @@ class Problems:
 
     >>> problems = Problems("skip")
     >>> problems.error("bad-field", "expected a number", file="scores.csv", line=2)
-    >>> print(problems.errors[0])
+    >>> print(problems.kept[0])
     error: scores.csv:2: expected a number [bad-field]
     """
 
@@ -176,13 +177,12 @@ class Problems:
         """Count a problem by severity and code; the first ones are kept."""
         self.counts[severity, code] += 1
         if self.counts[severity, code] <= KEPT_PER_CODE:
-            shown = shown_path(file) if file else ""
             self.kept.append(
                 Problem(
                     severity,
                     code,
                     message,
-                    shown,
+                    shown_path(file),
                     **place,
                 )
             )
@@ -214,18 +214,13 @@ class Problems:
         self.counts.update(other.counts)
         self.counts.subtract((problem.severity, problem.code) for problem in other.kept)
 
-    @property
-    def errors(self) -> list[Problem]:
-        """The errors that are kept."""
-        return [problem for problem in self.kept if problem.severity == "error"]
-
     def count(self, severity: Severity) -> int:
         """How many problems of this severity were found, kept or not."""
         return sum(n for (of, _), n in self.counts.items() if of == severity)
 
     def raise_if_failed(self) -> None:
         """Raise the errors together, unless what cannot be used is left out."""
-        if self.on_error == "fail" and self.errors:
+        if self.on_error == "fail" and self.count("error"):
             raise InputError(self)
 
     def shown(self, quiet: bool = False) -> list[Problem]:
@@ -243,15 +238,28 @@ class Problems:
             echo(str(problem), err=True)
 
 
-def printable(text: str) -> str:
-    """The text with control, bidirectional and unpaired characters spelt out; line ends and tabs stay."""
-    stays = {letter for letter in text if letter.isprintable()} | {"\n", "\t"}
-    return "".join(letter if letter in stays else ascii(letter)[1:-1] for letter in text)
+# controls but for tab and line feed, invisible and bidirectional controls, lone surrogates, tags, noncharacters
+UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffc\ufffe\uffff"
+    "\ud800-\udfff\U000e0000-\U000e007f]"
+)
+
+
+def visible(
+    text: str,
+    mark: Callable[[str], str] = "[{}]".format,
+) -> str:
+    """`text` with every control, bidirectional or invisible character replaced by its code point.
+
+    >>> visible("a\u202eb")
+    'a[U+202E]b'
+    """
+    return UNSEEN.sub(lambda m: mark(f"U+{ord(m[0]):04X}"), text.replace("\r\n", "\n"))
 
 
 def echo(text: object = "", err: bool = False) -> None:
     """Print a line to standard output or error, whatever names, files and replies in it hold."""
-    _write(printable(str(text)), err)
+    _write(visible(str(text)), err)
 
 
 def paragraph(text: str) -> None:
@@ -298,7 +306,7 @@ def _table_text(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
             no_wrap=index > 0 and head != "verdict",
         )
     for row in rows:
-        grid.add_row(*(Text(printable(cell.replace("\u00a0", " "))) for cell in row))
+        grid.add_row(*(Text(visible(cell)) for cell in row))
     console = Console()
     with console.capture() as captured:
         console.print(grid)
@@ -339,7 +347,7 @@ def bar(
         task = progress.add_task(label, total=total)
 
         def step(name: str = "") -> None:
-            progress.update(task, advance=1, description=f"{label} {printable(name)[-40:]}")
+            progress.update(task, advance=1, description=f"{label} {visible(name)[-40:]}")
             progress.refresh()
 
         yield step

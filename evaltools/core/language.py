@@ -68,7 +68,7 @@ def say(
     """A text in the language in force, its {places} filled with the values.
 
     What has no translation stays English. A text without places whose figures vary, as a title with a threshold, has
-    a # for each of them in the dictionaries.
+    a {} for each of them in the dictionaries.
 
     >>> with speaking("ko"):
     ...     say("no rows"), say("nothing known of this")
@@ -82,11 +82,8 @@ def say(
         return known.get(text, text).format(**values | several)
     if text in known:
         return known[text]
-    of_any_figures = known.get(FIGURE.sub("#", text))
-    if of_any_figures is None:
-        return text
-    figures = iter(FIGURE.findall(text))
-    return re.sub("#", lambda _: next(figures, ""), of_any_figures)
+    of_any_figures = known.get(FIGURE.sub("{}", text))
+    return text if of_any_figures is None else of_any_figures.format(*FIGURE.findall(text))
 
 
 def listed(

@@ -19,7 +19,7 @@ from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict
 
 from .. import __version__
-from .errors import Problems, Severity, UsageError, echo
+from .errors import Severity, UsageError, echo
 from .estimates import Resampling
 from .files import (
     YOURS,
@@ -57,21 +57,6 @@ class Found(_Part):
     code: str
     count: int
     examples: list[str] = []
-
-
-def found_problems(problems: Problems) -> list[Found]:
-    """How often each kind of problem was found, with the first five places."""
-    return [
-        Found(
-            severity=severity,
-            code=code,
-            count=count,
-            examples=[str(p) for p in problems.kept if (p.severity, p.code) == (severity, code)][
-                :5
-            ],
-        )
-        for (severity, code), count in sorted(problems.counts.items())
-    ]
 
 
 class Member(_Part):

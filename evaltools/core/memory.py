@@ -16,7 +16,6 @@ import pandas as pd
 
 from .errors import IN_MEMORY, UsageError
 from .estimates import is_null
-from .files import write_text
 from .records import require_unique
 
 
@@ -87,7 +86,7 @@ def write_records(
         lines = [json.dumps(record, allow_nan=False, default=_as_json) for record in cells]
     except Exception as e:  # a class of the user's may raise anything
         raise UsageError(f"the data cannot be written as JSON: {e}") from e
-    write_text(path, "".join(f"{line}\n" for line in lines))
+    path.write_text("\n".join(lines))
     return path
 
 

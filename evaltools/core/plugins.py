@@ -135,12 +135,9 @@ def with_columns(units: pd.DataFrame, suite: Suite) -> pd.DataFrame:
         return units
     with own_code(path, "columns(units): "):
         columns = make_columns(decoded(units, suite))
-    is_fit = isinstance(columns, pd.DataFrame) and columns.index.equals(units.index)
-    if not is_fit or not units.columns.intersection(columns.columns).empty:
-        raise UsageError(
-            f"{path}: columns(units) must return a DataFrame with the index of the units, and columns of other names"
-        )
-    return pd.concat([units, columns], axis=1)
+        if not columns.index.equals(units.index):
+            raise ValueError("expected a DataFrame with the index of the units")
+        return units.join(columns)
 
 
 def suite_of_path(path: Path) -> str:

@@ -49,13 +49,11 @@ def describe(error: ValidationError) -> list[tuple[str, str, str]]:
     for e in error.errors(include_url=False):
         kind, value = e["type"], e["input"]
         code = CODES.get(kind, "bad-field")
-        message = e["msg"].replace("Input should be", "expected")
+        message = e["msg"].replace("Input should be", "expected").removeprefix("Value error, ")
         if kind == "json_invalid":
             message = not_json(e["ctx"]["error"])
         elif kind == "model_type":
             message = "expected a JSON object"
-        elif kind == "value_error":  # of a validator of ours
-            message = str(e["ctx"]["error"])
         of_a_whole = kind == "value_error" and isinstance(value, dict)
         # what stands under an unknown key may be a secret, and "hidden" is what we call what may be one
         is_key = isinstance(value, str) and value.startswith("sk-")
@@ -178,30 +176,22 @@ class File:
         self.warn = partial(problems.warn, file=path)
         self.fatal = partial(problems.fatal, file=path)
         self.n_lines = 0
-        wrong = self._wrong()
-        if wrong is not None:
-            raise self.fatal(*wrong)
-
-    def _wrong(self) -> tuple[str, str] | None:
-        """Code and message of what is wrong with the file as a whole."""
-        path = self.path
         if not path.is_file():
             message = "a folder; name a file or a run in it" if path.is_dir() else "no such file"
-            return "missing-file", message
+            raise self.fatal("missing-file", message)
         if path.name.startswith("~$"):
             message = f"the lock file of a workbook that is open in Excel; give {path.name[2:]}"
-            return "lock-file", message
+            raise self.fatal("lock-file", message)
         if not os.access(path, os.R_OK):
-            return "unreadable-file", "cannot be read: permission denied"
+            raise self.fatal("unreadable-file", "cannot be read: permission denied")
         with path.open("rb") as f:
             start = f.read(1 << 16)
         if not start:
-            return "empty-file", "the file is empty"
+            raise self.fatal("empty-file", "the file is empty")
         kinds = [kind for mark, kind in FOREIGN.items() if re.match(mark, start, re.DOTALL)]
-        if not kinds or ending(path) in BINARY:
-            return None
-        message = f"the file is {kinds[0]}; expected text in UTF-8, its lines ended by LF"
-        return "wrong-encoding", message
+        if kinds and ending(path) not in BINARY:
+            message = f"the file is {kinds[0]}; expected text in UTF-8, its lines ended by LF"
+            raise self.fatal("wrong-encoding", message)
 
     def text(self) -> str:
         """All of it, without its byte-order mark. InputError where it is not UTF-8."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, replace
-from itertools import chain
 from pathlib import Path
 from typing import Literal
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from .. import BUILT_IN
 from .check import Check
@@ -17,7 +16,7 @@ from .errors import Problems, UsageError
 from .estimates import from_public, plain_rows
 from .files import Fields, bytes_hash, content_hash, dumps, write_json
 from .manifest import NAME, SCHEMA_VERSION, Manifest, changed_files, read_manifest
-from .metric import Better, as_ratios, columns_of, make_metric
+from .metric import Better, make_metric
 from .plugins import get_suite
 from .suite import Source, Suite
 
@@ -94,11 +93,9 @@ def read_result(folder: Path, suite: str | Suite | None) -> Fields:
     if manifest is None or manifest.kind != "run":
         why = "an aggregate: see et.study and et.compare" if manifest else f"no readable {NAME}"
         raise UsageError(f"{folder.absolute()} holds no complete result of a run: {why}")
-    problems = Problems()
     for name in spoilt_files(folder, manifest):
         if name in (METRICS, UNITS):
-            problems.error("spoilt-result", SPOILT, file=folder / name)
-    problems.raise_if_failed()
+            raise Problems().fatal("spoilt-result", SPOILT, file=folder / name)
     try:
         suite = suite_of_manifest(manifest, suite)
         stored = manifest.options
@@ -107,8 +104,6 @@ def read_result(folder: Path, suite: str | Suite | None) -> Fields:
         content = MetricsFile.model_validate_json((folder / METRICS).read_bytes())
         frame = pd.DataFrame([row.model_dump() for row in content.metrics])
         units = pd.read_parquet(folder / UNITS)
-        needed = columns_of(chain(*as_ratios(suite.table(options))))
-        units[[suite.unit, *needed]]  # KeyError where they are lacking
         estimates = from_public(frame)
     except (OSError, ValueError, KeyError, TypeError) as e:
         again = ["evaltools score", manifest.suite, *(i.path for i in manifest.inputs[:1])]
@@ -182,16 +177,9 @@ class MetricsFile(BaseModel):
 
     schema_version: Literal[1] = SCHEMA_VERSION
     run: str = ""
-    metrics: list[StoredMetric]
+    metrics: list[StoredMetric] = Field(min_length=1)
     verdicts: list[StoredVerdict] = []
     checks: list[Check] | None = None
-
-    @field_validator("metrics")
-    @classmethod
-    def _each_once(cls, metrics: list[StoredMetric]) -> list[StoredMetric]:
-        if len({row.name for row in metrics}) < max(len(metrics), 1):
-            raise ValueError("expected metrics, each name once")
-        return metrics
 
     @property
     def blocked(self) -> set[str]:

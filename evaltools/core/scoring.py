@@ -21,9 +21,9 @@ from .files import bytes_hash, content_hash, nearest, resolve, safe_name, sha256
 from .language import language
 from .manifest import (
     SCHEMA_VERSION,
+    Found,
     Input,
     Manifest,
-    found_problems,
     policy_hash,
     require_replaceable,
     versions,
@@ -168,12 +168,12 @@ def score_source(
         )
         for role, path in source.files.items()
     ]
-    found = {
-        "inputs": inputs,
-        "problems": found_problems(problems),
-        **recorded,
-    }
-    return units, manifest.model_copy(update=found)
+    found = []
+    for (severity, code), count in sorted(problems.counts.items()):
+        kept = [str(p) for p in problems.kept if (p.severity, p.code) == (severity, code)]
+        found.append(Found(severity=severity, code=code, count=count, examples=kept[:5]))
+    changed = {"inputs": inputs, "problems": found, **recorded}
+    return units, manifest.model_copy(update=changed)
 
 
 def require_target(

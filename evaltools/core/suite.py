@@ -23,7 +23,6 @@ from .files import Names
 from .json_files import read_jsonl
 from .metric import AnyMetric, MetricTable
 from .records import File, unique_records
-from .workers import Workers
 
 
 class SuiteOptions(BaseModel):
@@ -154,20 +153,14 @@ class Suite:
     name: str
     title: str
     unit: str
-    locate: Callable[
-        [Path, str | None, Any, Problems],
-        Source,
-    ]
-    score: Callable[
-        [Source, Any, Problems, Workers, Path | None],
-        pd.DataFrame | Scored,
-    ]
+    locate: Callable[..., Source]
+    score: Callable[..., pd.DataFrame | Scored]
     metrics: Callable[[Any], MetricTable]
-    headline: Callable[[Any, frozenset[str]], Names]
-    primary: Callable[[Any, frozenset[str]], str] | None = None
+    headline: Callable[..., Names]
+    primary: Callable[..., str] | None = None
     recognised: tuple[str, ...] = ()
     options: type[SuiteOptions] = SuiteOptions
-    runs: Callable[[Path, Problems], Sequence[str | None]] | None = None
+    runs: Callable[..., Sequence[str | None]] | None = None
     checks: Callable[[Any], Iterable[Check]] | None = None
     verdicts: Callable[[Any], pd.DataFrame] | None = None
     artifacts: Callable[[Any, Path], None] | None = None
@@ -204,8 +197,9 @@ def decoded(
     suite: Suite,
 ) -> pd.DataFrame:
     """The units as people read them: lists instead of the text that the files hold."""
-    decode = {name: read for name, read in suite.decode.items() if name in units}
-    return units.assign(**{n: units[n].map(read, "ignore") for n, read in decode.items()})
+    decode = suite.decode.items()
+    read = {name: units[name].map(read, "ignore") for name, read in decode if name in units}
+    return units.assign(**read)
 
 
 def jsonl_suite(

@@ -53,7 +53,8 @@ def _as_number(cell: Any) -> Any:
 
 Text = Annotated[str, BeforeValidator(_as_text)]
 Name = Annotated[str | None, BeforeValidator(_as_text)]
-Number = Annotated[float | None, BeforeValidator(_as_number), Field(gt=-LARGEST, lt=LARGEST)]
+Limited = Annotated[float, Field(gt=-LARGEST, lt=LARGEST)]
+Number = Annotated[Limited | None, BeforeValidator(_as_number)]
 
 
 class Line(BaseModel):
@@ -179,20 +180,19 @@ def _sheet_rows(
     try:
         content = BytesIO(file.path.read_bytes())  # by a name openpyxl would ask for its ending
         n_bytes = sum(member.file_size for member in ZipFile(content).infolist())
-        if n_bytes <= WORKBOOK_BYTES:
-            sheets = load_workbook(content).worksheets
-            cells = (cell for sheet in sheets for cell in sheet._cells.values())
-            if formulas := [cell for cell in cells if cell.data_type == "f"]:
-                saved = load_workbook(content, data_only=True)
-                for cell in formulas:
-                    value = saved[cell.parent.title][cell.coordinate].value
-                    cell.value = cell.value if value is None else value
+        if n_bytes > WORKBOOK_BYTES:
+            limit = f"more than {WORKBOOK_BYTES >> 20:,} MB; give JSONL or CSV"
+            raise ValueError(f"{n_bytes >> 20:,} MB once it is unpacked, {limit}")
+        sheets = load_workbook(content).worksheets
+        cells = (cell for sheet in sheets for cell in sheet._cells.values())
+        if formulas := [cell for cell in cells if cell.data_type == "f"]:
+            saved = load_workbook(content, data_only=True)
+            for cell in formulas:
+                value = saved[cell.parent.title][cell.coordinate].value
+                cell.value = cell.value if value is None else value
     except Exception as e:  # openpyxl raises many kinds, by the place of the damage
         message = f"no Excel workbook that can be read: {e}"
         raise file.fatal("bad-xlsx", message) from e
-    if n_bytes > WORKBOOK_BYTES:
-        message = f"{n_bytes >> 20:,} MB once it is unpacked, more than {WORKBOOK_BYTES >> 20:,} MB"
-        raise file.fatal("file-too-large", f"{message}; give JSONL or CSV")
     sheets.sort(key=lambda sheet: sheet.sheet_state != "visible")
     headers = [
         (sheet, number)

@@ -15,11 +15,11 @@ from typing import Any
 
 import pandas as pd
 
-from ..core.errors import UsageError
+from ..core.errors import UsageError, visible
 from ..core.estimates import is_null
 from ..core.files import atomic
 from ..core.language import say
-from .text import visible, width_of
+from .text import width_of
 
 CELL_LIMIT = 32_767
 ROW_LIMIT = 1_048_576

@@ -22,14 +22,14 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from ..core.errors import UsageError
+from ..core.errors import UsageError, visible
 from ..core.files import asset_dir
 from ..core.language import say
 from ..core.metric import Difference
 from ..stats.effects import unit_changes
 from ..stats.influence import formulas_of
 from .page import ANSWERED, families
-from .text import ENDS, titled, visible, width_of
+from .text import ENDS, titled, width_of
 
 # what a saved figure would say of when it was made
 MADE_AT = {"svg": "Date", "pdf": "CreationDate"}

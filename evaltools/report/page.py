@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from ..core.errors import visible
 from ..core.estimates import is_null
 from ..core.files import asset_dir
 from ..core.language import language, listed, say
@@ -29,7 +30,6 @@ from .text import (
     safe,
     short,
     text_class,
-    visible,
 )
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from decimal import ROUND_UP, Context
 from numbers import Integral, Number
 from typing import Any
@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup, escape
 
+from ..core.errors import visible
 from ..core.estimates import Row, is_null
 from ..core.language import say
 
@@ -175,25 +176,6 @@ LONG_NAME = re.compile(r"[^\s“”]{49,}")
 
 # characters of one field that are shown; the files beside the report hold it whole
 CLIP = 4_000
-
-
-# controls but for tab and line feed, invisible and bidirectional controls, lone surrogates, tags, noncharacters
-_UNSEEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffc\ufffe\uffff"
-    "\ud800-\udfff\U000e0000-\U000e007f]"
-)
-
-
-def visible(
-    text: str,
-    mark: Callable[[str], str] = "[{}]".format,
-) -> str:
-    """`text` with every control, bidirectional or invisible character replaced by its code point.
-
-    >>> visible("a\u202eb")
-    'a[U+202E]b'
-    """
-    return _UNSEEN.sub(lambda m: mark(f"U+{ord(m[0]):04X}"), text.replace("\r\n", "\n"))
 
 
 def safe(value: Any) -> Markup:

@@ -18,7 +18,7 @@ from ..core.check import (
     lacking,
     not_random,
     one_sided_missing,
-    other_texts,
+    share_check,
     worst_first,
 )
 from ..core.files import EXAMPLES, bytes_hash, dumps, natural
@@ -75,12 +75,10 @@ def study_checks(study: Result, *metrics: str) -> list[Check]:
             *one_sided_missing(differences, partial(number, signed=True)),
             *not_random(differences),
         ]
-        for candidate, rows in study.frame.groupby("candidate", sort=False):
-            checks += other_texts(
-                rows["n_other_texts"].iloc[0],
-                study.baseline,
-                candidate,
-            )
+        text = "{n} samples of {baseline} and {candidate} pair by id but have other texts, and are left out."
+        for row in study.frame.drop_duplicates("candidate").to_dict("records"):
+            n = row["n_other_texts"]
+            checks += share_check("other-texts", "warning", text, n, n, **row)
     if seeds := study.seeds:
         lacks = {n: [s for s in seeds if s not in runs] for n, runs in study.conditions.items()}
         checks += lacking("missing-seeds", lacks, len(seeds))

@@ -33,10 +33,10 @@ def metrics(tmp_path: Path) -> Path:
         {"name": "conflict", "value": 0.02, "ci_low": None, "ci_high": None},
         {"name": "null", "value": None, "ci_low": None, "ci_high": None},
         {"name": "pass@k=10", "value": 0.8},
-        {"name": "delta", "value": 0.0},
+        {"name": "delta", "value": 0.0, "blocked": "one"},
         {"name": "gain", "value": 0.0, "blocked": "one"},
     ]
-    check = {"code": "one", "level": "blocking", "message": "both are one", "blocks": ["delta"]}
+    check = {"code": "one", "level": "blocking", "message": "both are one"}
     return stored(tmp_path / "m.json", metrics=rows, checks=[check])
 
 

@@ -119,11 +119,11 @@ def test_a_rerun_asks_for_the_file_and_runs_none_that_a_manifest_names(scored: P
         ),
         (
             METRICS.replace("len)})", "len)}).head(3)"),
-            "own.py: columns(units) must return a DataFrame with the index of the units",
+            "columns(units): ValueError: expected a DataFrame with the index of the units",
         ),
         (
             METRICS.replace('"letters": texts', '"n": 1'),
-            "with the index of the units, and columns of other names",
+            "columns(units): ValueError: columns overlap",
         ),
         (
             METRICS.replace('"letters": texts', '"letters": [1, "a"] * 30'),

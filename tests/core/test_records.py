@@ -61,8 +61,8 @@ def test_a_doubled_key_is_an_error(line: str, tmp_path: Path) -> None:
     path, problems = tmp_path / "f.jsonl", Problems("skip")
     path.write_text(line + '\n{"x": 3}\n')
     assert [row.x for _, row in read_jsonl(File(path, problems), Row)] == [3]
-    assert [(p.line, p.code) for p in problems.errors] == [(1, "bad-json")]
-    assert "stands twice" in problems.errors[0].message
+    assert [(p.line, p.code) for p in problems.kept] == [(1, "bad-json")]
+    assert "stands twice" in problems.kept[0].message
     path.write_text(line)
     with pytest.raises(InputError, match="doubled key"):
         read_json(File(path, Problems()))
@@ -92,7 +92,7 @@ def test_a_line_is_read_as_the_model_reads_json(
     except ValidationError:
         expected = []
     assert repr([row for _, row in read_jsonl(File(path, problems), Kinds)]) == repr(expected)
-    assert bool(problems.errors) == (not expected)
+    assert bool(problems.kept) == (not expected)
 
 
 def test_csv_rows_are_named_by_the_line_on_which_they_end(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_csv_rows_are_named_by_the_line_on_which_they_end(tmp_path: Path) -> Non
         (3, ["a", "one\ntwo"]),
         (6, ["c", "three"]),
     ]
-    assert [(p.line, str(p.message)) for p in problems.errors] == [
+    assert [(p.line, str(p.message)) for p in problems.kept] == [
         (5, "expected 2 cells, as the header has, got 1")
     ]
 
@@ -130,7 +130,7 @@ def test_a_damaged_line_of_a_csv_file_costs_its_row_alone(
         (4, ["c", "three"]),
         (5, ["d", "four"]),
     ]
-    assert [(p.line, str(p.message)) for p in problems.errors] == [(3, said)]
+    assert [(p.line, str(p.message)) for p in problems.kept] == [(3, said)]
     path.write_bytes(bad.replace(b"b,", b"id,") + b"c,three\n")
     with pytest.raises(
         InputError, match=r"a.csv:1: not CSV"

@@ -7,12 +7,12 @@ import sys
 
 import pytest
 
-from evaltools.core.errors import echo, printable
+from evaltools.core.errors import echo, visible
 
 
 def test_what_a_name_or_a_file_may_hold() -> None:
-    assert printable("a\x1b[31mb\x07\u202ec\u200b\r\n한글 中文\t\ud800") == (
-        "a\\x1b[31mb\\x07\\u202ec\\u200b\\r\n한글 中文\t\\ud800"
+    assert visible("a\x1b[31mb\x07\u202ec\u200b\n한글 中文\t\ud800") == (
+        "a[U+001B][31mb[U+0007][U+202E]c[U+200B]\n한글 中文\t[U+D800]"
     )
 
 

@@ -10,7 +10,6 @@ from ...core.commands import PATH, number
 from ...core.errors import Problems, echo, paragraph
 from ...core.files import refuse_input, write_csv
 from ...core.records import File
-from ...report.text import visible
 from ...stats import calibration
 from ..options import confidence_option
 from ..show import show_frame
@@ -89,5 +88,5 @@ def calibrate(
     show_frame(result.frame[list(SHOWN)].rename(columns=SHOWN))
     paragraph(f"\nIntervals of {confidence:.0%}, for new cases of the same kind.")
     for note in result.notes:
-        paragraph(f"note: {visible(note)}")
+        paragraph(f"note: {note}")
     echo(out)

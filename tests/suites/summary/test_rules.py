@@ -107,7 +107,7 @@ def test_a_wrong_file_is_refused_by_the_name_of_its_field(
     problems = Problems()
     with pytest.raises(InputError):
         read_rules(File(path, problems))
-    said = "\n".join(map(str, problems.errors))
+    said = "\n".join(map(str, problems.shown(quiet=True)))
     assert said.startswith(f"error: {path}: ") and message in said
 
 

@@ -111,7 +111,7 @@ def test_a_wrong_line_is_named_and_the_others_are_read(
     )
     problems = Problems("skip")
     assert [(place, c.id) for place, c in read(path, problems)] == [(1, "first"), (3, "3")]
-    found = problems.errors[0]
+    found = problems.shown(quiet=True)[0]
     assert (found.code, found.line, found.file) == (code, 2, str(path))
     assert found.field.startswith(field)
     with pytest.raises(InputError, match=r"cases\.jsonl:2"):
