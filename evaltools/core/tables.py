@@ -14,10 +14,10 @@ from typing import Annotated, Any
 from zipfile import ZipFile
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
-    Field,
     TypeAdapter,
     ValidationError,
     model_validator,
@@ -51,10 +51,15 @@ def _as_number(cell: Any) -> Any:
     return cell if cell == cell else None
 
 
+def _within_limits(number: float | None) -> float | None:
+    if number is not None and abs(number) >= LARGEST:
+        raise ValueError(f"expected a number below {LARGEST:g} in size")
+    return number
+
+
 Text = Annotated[str, BeforeValidator(_as_text)]
 Name = Annotated[str | None, BeforeValidator(_as_text)]
-Limited = Annotated[float, Field(gt=-LARGEST, lt=LARGEST)]
-Number = Annotated[Limited | None, BeforeValidator(_as_number)]
+Number = Annotated[float | None, BeforeValidator(_as_number), AfterValidator(_within_limits)]
 
 
 class Line(BaseModel):

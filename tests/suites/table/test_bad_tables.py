@@ -25,7 +25,7 @@ from .tables import FEW, KINDS, ROW, ROWS, put
         ),
         (
             {**ROW, "id": "b", "value": float("inf")},
-            "value: expected less than 1e+70, got ",
+            "value: expected a number below 1e+70 in size, got ",
         ),
         (
             {**ROW, "id": "b", "value": -1},
