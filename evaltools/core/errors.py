@@ -130,15 +130,14 @@ def tell(
         # which status says what is not for code of the user's to decide
         error = UsageError("sys.exit() in code of your own")
     if isinstance(error, InputError):
-        for problem in error.problems:
-            echo(str(problem), err=True)
+        echo(error, err=True)
         return BAD_INPUT
     if not isinstance(error, UsageError | WorkFailed | OSError):
         echo("".join(traceback.format_exception(error)), err=True)
         what = reason(error)
     else:
         what = str(error) or type(error).__name__
-    echo(": ".join(part for part in ("error", whose, what) if part), err=True)
+    echo(": ".join(filter(None, ("error", whose, what))), err=True)
     return WRONG_USAGE if isinstance(error, UsageError) else FAILED
 
 
@@ -209,7 +208,7 @@ class Problems:
     ) -> None:
         """Add what another collector found, its line numbers moved down by `line_offset`."""
         for problem in other.kept:
-            line = None if problem.line is None else problem.line + line_offset
+            line = problem.line and problem.line + line_offset
             self.add(**vars(problem) | {"line": line})
         self.counts.update(other.counts)
         self.counts.subtract((problem.severity, problem.code) for problem in other.kept)
@@ -235,7 +234,7 @@ class Problems:
     def tell(self, quiet: bool = False) -> None:
         """Say on standard error what was found; `quiet`: errors only."""
         for problem in self.shown(quiet):
-            echo(str(problem), err=True)
+            echo(problem, err=True)
 
 
 # controls but for tab and line feed, invisible and bidirectional controls, lone surrogates, tags, noncharacters
@@ -306,12 +305,11 @@ def _table_text(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
             no_wrap=index > 0 and head != "verdict",
         )
     for row in rows:
-        grid.add_row(*(Text(visible(cell)) for cell in row))
+        grid.add_row(*(Text(visible(cell.replace("\u00a0", " "))) for cell in row))
     console = Console()
     with console.capture() as captured:
         console.print(grid)
-    lines = [line.rstrip() for line in captured.get().splitlines()]
-    return "\n".join(lines)
+    return captured.get().rstrip()
 
 
 def _write(text: str, err: bool = False) -> None:

@@ -20,8 +20,8 @@ import msgspec
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
-from .errors import InputError, Problems
-from .records import BOM, File, T, fitted, misfit, not_json, not_utf8
+from .errors import Problems
+from .records import BOM, File, T, misfit, not_json, not_utf8
 
 READ_BYTES = 1 << 18  # read at a time: lines of tens of kilobytes are put together from few pieces
 DOUBLED = "doubled key: it stands twice in one object"
@@ -49,10 +49,7 @@ def read_json(file: File) -> Any:
 def read_model(path: Path, model: type[T]) -> T:
     """The JSON of a whole file as a model. InputError names every field that does not fit; see `read_json`."""
     file = File(path, Problems())
-    record = fitted(model, read_json(file), file.error)
-    if record is None:
-        raise InputError(file.problems)
-    return record
+    return file.record(model.model_validate, read_json(file))
 
 
 def doubled_key(text: str | bytes) -> str | None:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import pandas as pd
 from pydantic import BaseModel, ValidationError
 
-from .errors import Problems, UsageError
+from .errors import InputError, Problems, UsageError
 from .files import ending
 
 T = TypeVar("T", bound=BaseModel)
@@ -43,9 +43,8 @@ UNSHOWN = ("missing", "extra_forbidden", "hidden")
 # --- records and models
 
 
-def describe(error: ValidationError) -> list[tuple[str, str, str]]:
+def describe(error: ValidationError) -> Iterator[tuple[str, str, str]]:
     """(code, field, message) for each thing that a pydantic model did not accept in one record."""
-    problems = []
     for e in error.errors(include_url=False):
         kind, value = e["type"], e["input"]
         code = CODES.get(kind, "bad-field")
@@ -60,8 +59,7 @@ def describe(error: ValidationError) -> list[tuple[str, str, str]]:
         if code == "bad-field" and not (kind in UNSHOWN or is_key or of_a_whole):
             message = f"{message}, got {short(value)}"
         name = ".".join(str(part) or '""' for part in e["loc"])
-        problems.append((code, name, message))
-    return problems
+        yield code, name, message
 
 
 def not_json(reason: str) -> str:
@@ -192,6 +190,14 @@ class File:
         if kinds and ending(path) not in BINARY:
             message = f"the file is {kinds[0]}; expected text in UTF-8, its lines ended by LF"
             raise self.fatal("wrong-encoding", message)
+
+    def record(self, read: Callable[..., R], value: Any, **settings: Any) -> R:
+        """What a model reads of its content. InputError, with each thing that it did not accept."""
+        try:
+            return read(value, **settings)
+        except ValidationError as e:
+            misfit(e, self.error)
+            raise InputError(self.problems) from None
 
     def text(self) -> str:
         """All of it, without its byte-order mark. InputError where it is not UTF-8."""

@@ -59,8 +59,6 @@ def locate(
         known = nearest(option, suite.options.settable())
         raise UsageError(f"{suite.name} has no option {option!r}; {known}")
     options = settings_of(suite.options, f"options of {suite.name}", values)
-    if name is not None:
-        safe_name(name)
     source = suite.locate(resolve(run), name, options, problems)
     safe_name(source.name)
     return source if source.options else replace(source, options=options)

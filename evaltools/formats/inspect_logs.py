@@ -14,9 +14,8 @@ from typing import Any, Literal
 from pydantic import AliasChoices, AliasPath, Field
 from pydantic_core import from_json
 
-from ..core.errors import InputError
 from ..core.files import Fields
-from ..core.records import fitted, short
+from ..core.records import short
 from .source import Records, Row, Score, Source, at, score_rows
 
 if sys.version_info >= (3, 14):
@@ -115,13 +114,7 @@ def read(source: Source) -> Records:
     else:
         samples = source.records(LogSample, "samples")
         head = source.document
-    header = fitted(
-        Header,
-        head,
-        source.error,
-    )
-    if header is None:
-        raise InputError(source.problems)
+    header = source.record(Header.model_validate, head)
     if header.status != "success":
         source.warn("not-finished", f"the status of the log is {short(header.status)}")
     # one of a package is logged as package/task

@@ -72,7 +72,9 @@ def result(
     }
     folder = out / "results" / name
     folder.mkdir(parents=True)
-    write_json(folder / "metrics.json", {"checks": checks, "metrics": estimates})
+    codes = {metric: check["code"] for check in checks for metric in check["blocks"]}
+    metrics = [{**row, "blocked": codes.get(row["name"])} for row in estimates]
+    write_json(folder / "metrics.json", {"checks": checks, "metrics": metrics})
     (folder / "units.parquet").write_bytes(b"units")
     Manifest(**{**manifest, **fields}).write(folder)
     return folder

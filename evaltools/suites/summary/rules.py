@@ -18,15 +18,14 @@ from pydantic import (
     ConfigDict,
     Field,
     PositiveFloat,
-    ValidationError,
     model_validator,
 )
 
-from ...core.errors import InputError, Problems, UsageError
+from ...core.errors import Problems, UsageError
 from ...core.files import Names, nearest, sha256
 from ...core.json_files import read_json
 from ...core.manifest import policy_hash
-from ...core.records import File, misfit
+from ...core.records import File
 from .phrases import Compiled, Spans, compile_phrase, expand, find_all
 from .text import composed
 
@@ -399,11 +398,7 @@ def read_rules(file: File) -> Rules:
             raise file.fatal("bad-field", message, field="extends")
         own = {"name", "version", "description"}
         content = _added(load_rules(extended).model_dump(mode="json", exclude=own), content)
-    try:
-        return Rules.model_validate_json(json.dumps(content))
-    except ValidationError as e:
-        misfit(e, file.error)
-        raise InputError(file.problems) from None
+    return file.record(Rules.model_validate_json, json.dumps(content))
 
 
 def _added(inherited: Any, own: Any) -> Any:

@@ -14,15 +14,14 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    ValidationError,
     ValidationInfo,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
 
-from ....core.errors import InputError, Problems
+from ....core.errors import Problems
 from ....core.files import Names, asset_dir, bytes_hash, resolve
-from ....core.records import File, misfit
+from ....core.records import File
 from ....core.tables import read_table
 from ....formats.convert import SENTIMENT
 from ....formats.source import Place, Source, where
@@ -175,11 +174,7 @@ def read_config(path: Path) -> Config:
     except (ValueError, RecursionError) as error:
         # RecursionError: lists in lists in lists; ValueError: also a number of thousands of digits
         raise file.fatal("bad-toml", f"expected TOML: {error}") from None
-    try:
-        return Config.model_validate(content, context=path.parent)
-    except ValidationError as error:
-        misfit(error, file.error)
-        raise InputError(file.problems) from None
+    return file.record(Config.model_validate, content, context=path.parent)
 
 
 class Text(Row):
