@@ -132,7 +132,15 @@ def few_units(
     elif n == 1:
         text = "Only 1 sample ({unit}): it decides the result alone."
     if n < MIN_UNITS:
-        yield from share_check("few-units", "warning", text, n, n, unit=unit, samples=n_samples)
+        yield from share_check(
+            "few-units",
+            "warning",
+            text,
+            n,
+            n,
+            unit=unit,
+            samples=n_samples,
+        )
 
 
 def constant_metrics(
@@ -154,7 +162,12 @@ def constant_metrics(
     metrics = [f"{title} = {value:g}" for title, value in zip(_titles(rows), rows["value"])]
     text = "The same in all samples: {metrics}"
     return share_check(
-        "constant-metric", "info", text, len(rows), len(headline), metrics=first_ten(metrics)
+        "constant-metric",
+        "info",
+        text,
+        len(rows),
+        len(headline),
+        metrics=first_ten(metrics),
     )
 
 

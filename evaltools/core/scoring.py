@@ -169,7 +169,13 @@ def score_source(
     found = []
     for (severity, code), count in sorted(problems.counts.items()):
         kept = [str(p) for p in problems.kept if (p.severity, p.code) == (severity, code)]
-        found.append(Found(severity=severity, code=code, count=count, examples=kept[:5]))
+        entry = Found(
+            severity=severity,
+            code=code,
+            count=count,
+            examples=kept[:5],
+        )
+        found.append(entry)
     changed = {"inputs": inputs, "problems": found, **recorded}
     return units, manifest.model_copy(update=changed)
 

@@ -78,7 +78,14 @@ def study_checks(study: Result, *metrics: str) -> list[Check]:
         text = "{n} samples of {baseline} and {candidate} pair by id but have other texts, and are left out."
         for row in study.frame.drop_duplicates("candidate").to_dict("records"):
             n = row["n_other_texts"]
-            checks += share_check("other-texts", "warning", text, n, n, **row)
+            checks += share_check(
+                "other-texts",
+                "warning",
+                text,
+                n,
+                n,
+                **row,
+            )
     if seeds := study.seeds:
         lacks = {n: [s for s in seeds if s not in runs] for n, runs in study.conditions.items()}
         checks += lacking("missing-seeds", lacks, len(seeds))
