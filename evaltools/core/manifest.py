@@ -181,7 +181,7 @@ def require_replaceable(
 def whole_folder(
     target: Path,
     carried: Sequence[str] = (),
-    written: Mapping[str, str] | None = None,
+    written: Mapping[str, str] = {},
 ) -> Iterator[Path]:
     """A folder to fill that takes the place of `target` whole when the block ends well, and goes when it does not.
 
@@ -207,9 +207,9 @@ def whole_folder(
                 copy = new / kept.relative_to(target)
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(kept, copy)
-            known: Mapping[str, str] = {} if stored is None else stored.files
-            known = {name: known[name] for name in known.keys() - carried} | dict(written or {})
-            for name in changed_files(target, known):
+            files = stored.files if stored else {}
+            ours = {name: files[name] for name in files.keys() - carried} | dict(written)
+            for name in changed_files(target, ours):
                 set_aside(target / name, new / name)
             _exchange(new, target)
 
