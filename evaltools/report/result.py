@@ -14,7 +14,7 @@ from ..core.errors import UsageError
 from ..core.estimates import Resampling
 from ..core.files import nearest
 from ..core.metric import AnyMetric
-from ..stats.compare import directions
+from ..stats.influence import formulas_of
 from . import paper
 from .first_screen import first_screen, metric_table
 from .samples import sample_view
@@ -150,7 +150,8 @@ class Result:
     @cached_property
     def directions(self) -> dict[str, bool]:
         """Metric -> whether it can be better or worse."""
-        return directions(self.metrics)
+        formulas = formulas_of(self.metrics)
+        return {name: formula.is_directed for name, formula in formulas.items()}
 
     @cached_property
     def headline(self) -> tuple[str, ...]:

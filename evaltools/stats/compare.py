@@ -25,7 +25,7 @@ from ..core.files import nearest
 from ..core.metric import MetricTable
 from .effects import MIN_UNITS, ROUGH, Effect, paired, same_questions
 from .formulas import Draws, p_of_t, smallest_shown, widest
-from .influence import Array, Cells, Condition, Formula, Runs, effective_units, formulas_of, label
+from .influence import Array, Cells, Condition, Formula, Runs, effective_units, label
 from .intervals import Interval, draws_of, interval_of
 from .multiple import NOT_RANDOM, holm, lacking, max_t, sign_flip
 
@@ -210,11 +210,6 @@ def ranks(
     frame.loc[~is_measured] = pd.NA
     frame.insert(0, "condition", [condition.name for condition in conditions])
     return frame
-
-
-def directions(table: MetricTable) -> dict[str, bool]:
-    """Metric -> whether it can be better or worse (`Formula.is_directed`)."""
-    return {name: formula.is_directed for name, formula in formulas_of(table).items()}
 
 
 def require_declared(

@@ -30,7 +30,6 @@ from .influence import (
     Formula,
     effective_units,
     label,
-    present_on,
     rounded,
     sample_variance,
 )
@@ -230,7 +229,10 @@ def common_cells(
     b: Cells,
 ) -> tuple[Cells, Cells]:
     """The units of two sides over the cells of samples that both have."""
-    on_both = np.logical_and(*present_on(a, b))
+    on_a, on_b = a.present, b.present
+    if a.seeds != b.seeds:
+        on_a, on_b = (np.any(on, axis=0) for on in (on_a, on_b))
+    on_both = on_a & on_b
     return a.where(on_both).per_unit(), b.where(on_both).per_unit()
 
 
@@ -248,8 +250,7 @@ def paired(
         in_a = in_b = in_a & in_b
     if not in_a.any() or not in_b.any():
         return None
-    if not (in_a.all() and in_b.all()):
-        a, b = common_cells(a.at(in_a), b.at(in_b))
+    a, b = common_cells(a.at(in_a), b.at(in_b))
     return Effect.of(b, a)
 
 

@@ -128,7 +128,7 @@ def mover(
     bounds: Array,
     errors: Array,
     weights: Array,
-) -> Limits:
+) -> Array:
     """The bounds of a weighted sum of `values` (parts,), from those of its parts, (parts, 2) (Zou and Donner).
 
     `errors` (units, parts): what units bring into the parts, which tells how these go together.
@@ -144,8 +144,7 @@ def mover(
     by_part = weights[:, None] * np.abs(bounds - values[:, None])
     reach = np.where(weights[:, None] > 0, by_part, by_part[:, ::-1])
     variance = (reach * (correlation @ reach)).sum(axis=0)
-    low, high = values @ weights + [-1, 1] * np.sqrt(np.maximum(variance, 0))
-    return low, high
+    return values @ weights + [-1, 1] * np.sqrt(np.maximum(variance, 0))
 
 
 def gains_and_losses(
@@ -154,7 +153,7 @@ def gains_and_losses(
     span: float,
     alpha: float,
     unseen: float,
-) -> Limits:
+) -> Array:
     """Row 8: the interval of a paired difference from few units that differ.
 
     `differences` (units,) sum to it; `shares` (units,), what each unit weighs, sum to 1. `span`: how
@@ -370,19 +369,18 @@ def accounts(
     df = max(n - 1.0, 1e-9)
     if not parts:
         return [(sample, df)]
-    if all(part.nested for part in parts):
+    own, squares, plain, df_seeds, residual, nested = np.array(parts, dtype=float).T
+    if nested.all():
         sample, df = 0.0, max(df, 1.0)
-    own = sum(part.own for part in parts)
-    squares = sample**2 / df + sum(part.squares for part in parts)
-    fewest = min(part.df for part in parts)
+    total, squares = sample + own.sum(), sample**2 / df + squares.sum()
+    fewest = df_seeds.min()
     if squares > 0:
         # a difference of mean squares can come out below the df of the smallest
-        df = max((sample + own) ** 2 / squares, min(df, fewest))
-    found = [(sample + own, df)]
-    plain = sum(part.plain for part in parts)
-    is_apart = fewest < 2 or any(part.plain >= part.residual / 2 for part in parts)
-    if plain > 0 and is_apart:
-        found.append((plain, plain**2 / sum(part.plain**2 / part.df for part in parts)))
+        df = max(total**2 / squares, min(df, fewest))
+    found = [(total, df)]
+    is_apart = fewest < 2 or (plain >= residual / 2).any()
+    if plain.any() and is_apart:
+        found.append((plain.sum(), plain.sum() ** 2 / (plain**2 / df_seeds).sum()))
     return found
 
 

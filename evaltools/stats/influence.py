@@ -402,17 +402,6 @@ class Cells:
         return self.ratio_shares @ (weights / weights.sum())
 
 
-def present_on(
-    a: Cells,
-    b: Cells,
-) -> tuple[Array, Array]:
-    """Which cells (seeds, units) each of two sides has; where seeds do not pair, which units (1, units) in any seed."""
-    if a.seeds == b.seeds:
-        return a.present, b.present
-    on_a, on_b = (np.any(side.present, axis=0, keepdims=True) for side in (a, b))
-    return on_a, on_b
-
-
 def effective_units(shares: Array) -> Any:
     """(sum m)^2 / sum m^2 of what each unit weighs, (units, ...), without the rounding of sums; 1 where none does.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +15,6 @@ from ..core.metric import Metric, MetricTable
 from .effects import MIN_UNITS, ROUGH, Effect
 from .formulas import (
     Draws,
-    Limits,
     gains_and_losses,
     mid_p,
     mover,
@@ -89,7 +88,7 @@ def interval_of(
     e, unseen = effect, unseen or alpha
     if e is None or not e.n_units or np.isnan(e.value):
         return Interval()
-    if e.is_difference and not e.differs.any() and abs(e.value) > 1e-12 * np.abs(e.ratios).max():
+    if e.is_difference and e.value and not e.differs.any():
         return Interval()  # a side counts no unit, and has the value of none
     if draws and method != "auto":
         n_that_vary = e.differs.sum() if e.is_difference else _n_off_commonest(e)
@@ -126,15 +125,7 @@ def interval_of(
         e.limits,
         alpha,
     )
-    return _within(e, bounds, "score-t")
-
-
-def _within(
-    e: Effect,
-    bounds: Limits,
-    method: str,
-) -> Interval:
-    return Interval(max(bounds[0], e.limits[0]), min(bounds[1], e.limits[1]), method)
+    return Interval(*bounds, "score-t")
 
 
 def _n_off_commonest(run: Effect) -> int:
@@ -167,7 +158,8 @@ def _t_interval(
     half = t_quantile(n - 1, alpha) * np.sqrt(sample_variance(e.errors, n))
     low, high = e.value - half, e.value + half
     if draws is None:
-        return _within(e, (low, high), "t")
+        low, high = np.clip([low, high], *e.limits)
+        return Interval(low, high, "t")
     # the level at which a bootstrap of n units is as wide as a t interval (Hesterberg)
     n = e.n_units
     level = 2 * ndtr(-np.sqrt(n / (n - 1)) * t_quantile(n - 1, alpha))
@@ -191,14 +183,14 @@ def _of_difference(
     found = _t_interval(e, alpha) if is_many else Interval()
     if found.method == "none" and effective_units(e.shares) > 1:
         span = (e.limits[1] - e.limits[0]) / 2
-        bounds = gains_and_losses(
+        low, high = gains_and_losses(
             e.differences,
             e.shares,
             span,
             alpha,
             unseen,
-        )
-        found = _within(e, bounds, "mover")
+        ).clip(*e.limits)
+        found = Interval(low, high, "mover")
     return found
 
 
@@ -218,7 +210,8 @@ def _over_seeds(
         return Interval(*bounds, "score-t")
     found, half = Interval(), error * critical
     if error and (e.is_within or e.n_units >= MIN_UNITS):
-        found = _within(e, (e.value - half, e.value + half), "components")
+        low, high = np.clip([e.value - half, e.value + half], *e.limits)
+        found = Interval(low, high, "components")
     # or so few differ that no signs of theirs could bring p within the level
     if e.is_difference and e.is_within and (not error or e.differs.sum() < 1 - np.log2(unseen)):
         found = _wider(found, _of_difference(e, alpha, unseen))
@@ -227,8 +220,12 @@ def _over_seeds(
 
 def _of_sides(e: Effect, alpha: float) -> Interval:
     """The interval of a difference of two sides, one perhaps of few units, by that of each side alone."""
-    bounds = {side: interval_of(side, alpha) for side in map(Effect.of, e.sides)}
-    return _joined(e, bounds, np.array([1.0, -1.0]))
+    return _joined(
+        e,
+        [Effect.of(side) for side in e.sides],
+        np.array([1.0, -1.0]),
+        alpha,
+    )
 
 
 def _of_ratios(
@@ -237,34 +234,45 @@ def _of_ratios(
     unseen: float,
 ) -> Interval:
     """The interval of a sum of ratios by that of each alone, of one run its score-t; of a difference for these runs."""
-    bounds, weights = {}, e.sides[0].formula.weights
-    for i in np.flatnonzero(weights).tolist():
-        part = Effect.of(*(side.ratio(i) for side in e.sides))
-        if part.is_difference and part.n_units:
-            bounds[part] = _of_difference(part, alpha, unseen)
-        else:
-            bounds[part] = interval_of(part, alpha)
-    return _joined(e, bounds, np.sign(weights[weights != 0]))
+    weights = e.sides[0].formula.weights
+    used = np.flatnonzero(weights).tolist()
+    return _joined(
+        e,
+        [Effect.of(*(side.ratio(i) for side in e.sides)) for i in used],
+        np.sign(weights[used]),
+        alpha,
+        unseen,
+    )
 
 
 def _joined(
     e: Effect,
-    bounds: Mapping[Effect, Interval],
+    parts: Sequence[Effect],
     signs: Array,
+    alpha: float,
+    unseen: float = 0.0,
 ) -> Interval:
-    """The interval of a sum of effects, each with its sign, by that of each, joined by MOVER.
+    """The interval of a sum of parts, each with its sign, by that of each, joined by MOVER.
 
     One unit says nothing of others, so that its effect can be anything within limits, and so an absent class of a run;
     else no unit brings nothing.
     """
     ends = []
-    for part, bound in bounds.items():
+    for part in parts:
+        if part.is_difference and part.n_units:
+            bound = _of_difference(part, alpha, unseen)
+        else:
+            bound = interval_of(part, alpha)
         is_known = not part.n_units and (e.is_difference or e.parts)
         unknown = (part.value, part.value) if is_known else part.limits
         ends.append(unknown if bound.method == "none" else bound[:2])
-    values = np.array([part.value for part in bounds])
-    errors = np.stack([part.errors for part in bounds], axis=1)
-    return _within(e, mover(values, np.array(ends), errors, signs), "mover")
+    low, high = mover(
+        np.array([part.value for part in parts]),
+        np.array(ends),
+        np.stack([part.errors for part in parts], axis=1),
+        signs,
+    ).clip(*e.limits)
+    return Interval(low, high, "mover")
 
 
 # --- tables of estimates

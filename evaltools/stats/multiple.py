@@ -19,7 +19,7 @@ import pandas as pd
 from scipy.special import bdtrc
 
 from .formulas import p_of_t
-from .influence import LARGE, Array, Cells, present_on
+from .influence import LARGE, Array, Cells
 
 # Sign patterns that are drawn at a time.
 SIGN_CHUNK = 512
@@ -237,12 +237,11 @@ def lacking(
     A cell that is lacking weighs in the denominator what it weighs on the other side.
     """
     is_paired = a.seeds == b.seeds
-    both = a.present.any(axis=0) & b.present.any(axis=0)
+    on_a, on_b = (side.present.any(axis=0) for side in (a, b))
     limits = np.array(a.formula.ends)
     if not np.isfinite(limits).all():
         seen = np.concatenate([side.own_values.ravel() for side in (a, b)])
-        n_seen = np.isfinite(seen).sum()
-        limits = np.sort(seen)[[0, n_seen - 1]]
+        limits = np.array([np.fmin.reduce(seen), np.fmax.reduce(seen)])
     p, ends, n_lacking = [], [], []
     for side, other in ((a, b), (b, a)):
         here, there = (np.minimum(each.sums[3, ..., 0], 1) for each in (side, other))
@@ -252,12 +251,11 @@ def lacking(
             n_seeds = np.maximum(other.present.sum(axis=0), 1)
             weight = weight.sum(axis=0) / n_seeds[:, None]
         # a whole cell, or what more of its trials is missing here than there
-        part = (1 - here / np.where(there > 0, there, 1)).clip(0) * (there > 0)
+        part = (there - here).clip(0) / np.where(there > 0, there, 1)
         n_lacking.append((part > 0).sum())
         is_missing = (part > 0).any(axis=0)
         missing = _own_values(other.where(is_missing))
-        is_rest = both & ~is_missing
-        rest = _own_values(other.where(is_rest))
+        rest = _own_values(other.where(on_a & on_b & ~is_missing))
         if len(missing):
             p.append(p_random(missing, rest))
         lacks = (there > 0) & ~side.present
@@ -269,19 +267,18 @@ def lacking(
             axis=1,
             keepdims=True,
         )
-        known = ~np.isnan(side.value)
         at_ends = (1 - share) * side.value[:, None] + share * limits
-        end = np.full(2, np.nan)
-        if known.any():
-            end = at_ends[known].mean(axis=0)
-        ends.append(end)
+        known = at_ends[~np.isnan(side.value)]
+        ends.append(known.sum(axis=0) / (len(known) or np.nan))
     ends_of_delta = ends[1] - ends[0][::-1]
     worst, best = ends_of_delta[:: -1 if a.formula.metric.better == "lower" else 1]
-    n_runs = 1 if is_paired else a.n_seeds + b.n_seeds
+    n_cells = (on_a | on_b).sum() * (a.n_seeds + b.n_seeds)
+    if is_paired:
+        n_cells = (a.present | b.present).sum()
     # Bonferroni over the sides that can be tested
     n_tested = np.isfinite(p).sum()
     return {
-        "n_cells": np.logical_or(*present_on(a, b)).sum() * n_runs,
+        "n_cells": n_cells,
         "missing_baseline": n_lacking[0],
         "missing_candidate": n_lacking[1],
         "delta_worst": worst,
