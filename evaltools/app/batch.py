@@ -17,7 +17,6 @@ from ..core.files import (
     condition_of,
     find_runs,
     first_names,
-    natural,
     resolve,
     safe_name,
 )
@@ -143,7 +142,7 @@ def report_seeds(
     _report_study(
         batch,
         batch.suite.study_notebook,
-        sorted(_score(batch, found), key=lambda one: natural(one.path)),
+        _score(batch, found),
         **declared,
     )
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import redirect_stdout, suppress
 from copy import copy
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 import click
 from click.core import ParameterSource
@@ -34,9 +34,6 @@ from ..core.plugins import get_suite
 from ..core.results import run_folders
 from ..core.workers import Workers
 from ..report.make_study import suite_of_run
-
-if TYPE_CHECKING:
-    from pydantic.fields import FieldInfo
 
 # a probability that is neither 0 nor 1
 PROBABILITY = Number(
@@ -209,29 +206,30 @@ def suite_languages(suite: Any) -> list[str]:
     return ["en", *sorted(path.stem for path in folder.glob("*.toml"))]
 
 
-def suite_options(model: Any, names: Sequence[str]) -> list[click.Parameter]:
+def suite_options(
+    model: Any,
+    names: Sequence[str],
+) -> Iterator[click.Parameter]:
     """An option for each of these fields of a suite's options: its description, type and default."""
-    return [_suite_option(name, model.model_fields[name]) for name in names]
-
-
-def _suite_option(name: str, field: FieldInfo) -> click.Option:
-    kind: Any = field.annotation
-    multiple = False
-    while get_origin(kind) not in (None, Literal):  # X | None, or several X
-        multiple |= get_origin(kind) in (tuple, list)
-        kind = get_args(kind)[0]
-    flag = f"--{name.replace('_', '-')}"
-    if kind is bool:
-        flag += f"/--no-{flag[2:]}"
     click_types = {bool: None, Path: PATH, float: number}
-    choices = click.Choice(get_args(kind)) if get_origin(kind) is Literal else kind
-    return click.Option(
-        [flag],
-        multiple=multiple,
-        type=click_types.get(kind, choices),
-        default=field.default,
-        help=field.description,
-    )
+    for name in names:
+        field = model.model_fields[name]
+        kind = field.annotation
+        multiple = False
+        while get_origin(kind) not in (None, Literal):  # X | None, or several X
+            multiple |= get_origin(kind) in (tuple, list)
+            kind = get_args(kind)[0]
+        flag = f"--{name.replace('_', '-')}"
+        if kind is bool:
+            flag += f"/--no-{flag[2:]}"
+        choices = click.Choice(get_args(kind)) if get_origin(kind) is Literal else kind
+        yield click.Option(
+            [flag],
+            multiple=multiple,
+            type=click_types.get(kind, choices),
+            default=field.default,
+            help=field.description,
+        )
 
 
 class RunsCommand(click.Command):
@@ -247,10 +245,11 @@ class RunsCommand(click.Command):
     ) -> list[str]:
         """As usual, with the options of the suite; says which options make nothing of runs that are scored already."""
         suite = self._suite_of(ctx, args)
-        names = suite.options.settable() if suite else []
-        further = suite_options(suite.options, names) if suite else []
         ctx.command = copy(self)
-        ctx.command.params = [*self.params, *further]
+        names = []
+        if suite is not None:
+            names = suite.options.settable()
+            ctx.command.params = [*self.params, *suite_options(suite.options, names)]
         rest = click.Command.parse_args(ctx.command, ctx, args)
         typed = [
             f"--{name.replace('_', '-')}"

@@ -78,7 +78,7 @@ def _show_table(
         is_blocked = texts["id"].isin(shown.blocked)
         texts.loc[is_blocked, list(heads.values())] = ""
         texts.loc[is_blocked, "verdict"] = "blocked"
-    elif isinstance(shown, Run) and (verdicts := shown.verdicts) is not None:
+    elif (verdicts := getattr(shown, "verdicts", None)) is not None:
         texts["verdict"] = texts["id"].map(verdicts.set_index("metric")["verdict"])
     show_frame(texts.drop(columns="id").fillna(""), verbose or everything)
     for short in dict.fromkeys(filter(None, rows.get("short", ()))):

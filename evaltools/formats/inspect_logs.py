@@ -72,12 +72,6 @@ class Header(Row):
     eval: Evaluation
 
 
-class ScorerResult(Row):
-    """What a scorer gave: one value, or one for each of its keys."""
-
-    value: Any = None
-
-
 class LogSample(Row):
     """A sample in an epoch."""
 
@@ -88,7 +82,7 @@ class LogSample(Row):
     output: Any = Field(None, validation_alias=AliasPath("output", "completion"))
     metadata: Fields | None = None
     error: Any = Field(None, validation_alias=AliasChoices(AliasPath("error", "message"), "error"))
-    scores: dict[str, ScorerResult] | None = None
+    scores: dict[str, Fields] | None = None
 
     @property
     def text(self) -> str:
@@ -213,26 +207,26 @@ def _reduce(
     """
     if reducer in REDUCERS:
         return float(REDUCERS[reducer](values))
-    name, _, number = reducer.rpartition("_")
-    k = int(number) if re.fullmatch("[0-9]{1,9}", number) else 0
+    match = re.fullmatch("(at_least|pass_at)_([1-9][0-9]{0,8})", reducer)
+    if match is None:
+        message = f"epochs are reduced by {short(reducer)}, which is not known here"
+        raise source.fatal(
+            "unknown-reducer",
+            message,
+            field="eval.config.epochs_reducer",
+        )
+    k = int(match[2])
     n_right = sum(value >= 1 for value in values)
     n_wrong = len(values) - n_right
-    if name == "at_least" and k:
+    if match[1] == "at_least":
         return float(n_right >= k)
-    if name == "pass_at" and k:
-        return 1.0 if n_wrong < k else 1 - comb(n_wrong, k) / comb(len(values), k)
-    message = f"epochs are reduced by {short(reducer)}, which is not known here"
-    raise source.fatal(
-        "unknown-reducer",
-        message,
-        field="eval.config.epochs_reducer",
-    )
+    return 1.0 if n_wrong < k else 1 - comb(n_wrong, k) / comb(len(values), k)
 
 
 def _scores(sample: LogSample) -> Iterator[Score]:
     """The scores of a sample; a value of several keys is several."""
     for scorer, result in (sample.scores or {}).items():
-        value = result.value
+        value = result.get("value")
         for key, part in value.items() if isinstance(value, dict) else [("", value)]:
             is_higher = True if isinstance(part, bool) else None
             if isinstance(part, str):

@@ -70,7 +70,12 @@ def read(source: Source) -> Records:
     condition.
     """
     lines = list(read_jsonl(source, Line))
-    results = _results(source)
+    results = Results()
+    if name := NAME.fullmatch(source.path.name):
+        source.task = name["task"]
+        file = source.path.with_name(f"results_{name['date']}.json")
+        if file.is_file():
+            results = read_model(file, Results)
     # of a perplexity, exp(-mean), the samples hold log-likelihoods, of which more is better
     declared = results.higher_is_better.get(source.task, {})
     directions = REGISTERED | declared | dict.fromkeys(LOG_LIKELIHOODS, True)
@@ -98,16 +103,6 @@ def read(source: Source) -> Records:
             text=question,
         )
         yield place, rows
-
-
-def _results(source: Source) -> Results:
-    """What stands beside the samples, where they are there; the task becomes that of the source."""
-    if name := NAME.fullmatch(source.path.name):
-        source.task = name["task"]
-        file = source.path.with_name(f"results_{name['date']}.json")
-        if file.is_file():
-            return read_model(file, Results)
-    return Results()
 
 
 def _question(line: Line) -> str | None:

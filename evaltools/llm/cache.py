@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,18 +18,9 @@ from uuid import uuid4
 from pydantic import BaseModel
 
 from ..core.errors import WorkFailed
-from ..core.files import bytes_hash, dumps
-from .messages import Call, Reply, address_in_force
+from .messages import Call, Reply
 
 JOURNALS = "journal-*.jsonl"
-
-
-def request_hash(
-    base_url: str | None,
-    body: Mapping[str, Any],
-) -> str:
-    """sha256 (hex) of what is asked and of whom: the address in force and the whole body."""
-    return bytes_hash(dumps([address_in_force(base_url), body]).encode())
 
 
 class Entry(BaseModel):
@@ -62,7 +52,7 @@ class ReplyCache:
                 self._remove(journal)
 
     def file(self, key: str) -> Path:
-        """The path of a reply's file; `key` is a `request_hash`."""
+        """The path of a reply's file; `key` is the hash of the request."""
         return self.folder / key[:2] / f"{key}.json"
 
     def load(

@@ -30,8 +30,8 @@ from tenacity import (
 )
 
 from ..core.errors import Problems, UsageError
-from ..core.files import Fields
-from .cache import ReplyCache, request_hash
+from ..core.files import Fields, bytes_hash, dumps
+from .cache import ReplyCache
 from .messages import (
     FORM_REFUSED,
     PATIENCE,
@@ -173,7 +173,8 @@ class Client:
 
         A request that was asked before shares its answer. Without `send` the answer is the cache's, or none.
         """
-        key = request_hash(self.base_url, request)
+        # of what is asked, the whole body, and of whom, the address in force
+        key = bytes_hash(dumps([address_in_force(self.base_url), request]).encode())
         if key not in self._asked:
             work = self._answer(request, model, Call(request=key), send)
             self._asked[key] = asyncio.ensure_future(work)

@@ -277,7 +277,7 @@ def failure_of_status(error: Any) -> CallFailed:
         return CallFailed(f"{sentence}: the model's context is too short for the request")
     if 300 <= status < 400:
         reason = "redirects are not followed"
-    elif wait is not None and wait > PATIENCE:
+    elif (wait or 0) > PATIENCE:
         reason = f"it asks to wait for {wait:.0f} s"
     if reason:
         return CallFailed(f"{sentence}: {reason}", status, lasting=True)

@@ -30,10 +30,9 @@ SHOWN = {
 
 def _scale(text: str) -> tuple[float, float]:
     """The range that a text such as "1-5" names, as (low, high)."""
-    low_text, _, high_text = text.partition("-")
-    low, high = number(low_text), number(high_text)
-    if low < high:
-        return low, high
+    low, _, high = text.partition("-")
+    if number(low) < number(high):
+        return number(low), number(high)
     raise click.BadParameter(f"expected LOW-HIGH, such as 1-5, got {text!r}")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,7 @@ def _check_command(
     name: str,
     text: str,
     check_file: Callable[..., None],
-    options: Sequence[click.Parameter] = (),
+    options: Iterable[click.Parameter] = (),
 ) -> click.Command:
     """The command for files in which check_file(path, problems, **options) finds problems."""
 
