@@ -74,8 +74,7 @@ def _places(case: Case) -> list[Place]:
     accuracy = case["summary_accuracy_evidence"]
     marks: list[tuple[str, Evidence, str]] = []
     for entity in accuracy.get("supported", []):
-        tip = source_sentence(entity if "context" in entity else None, case["contexts"])
-        marks.append(("good", entity, tip))
+        marks.append(("good", entity, source_sentence(entity, case["contexts"])))
     if case["summary_accuracy_decided_by"] != "llm":
         marks += [("bad", each, compared(each, case)) for each in accuracy.get("unsupported", [])]
     if case["summary_non_definitive_state"] != "ok":

@@ -10,15 +10,15 @@ and changes no score: words that tell two items apart in a text do not always do
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
 from typing import Any
 
-from .entities import Entity, ReadText, Texts, month_and_day
+from .entities import Entity, ReadText, Texts
 from .facts import (
     CHANGE,
     CLAIM,
@@ -34,7 +34,6 @@ from .facts import (
     clause_facts,
     closing,
     has_figure,
-    restated,
     value_facts,
 )
 from .text import TEN_THOUSAND, written
@@ -67,29 +66,19 @@ MOST_COUNTED = 10
 FIGURES = ("amount", "percent", "duration", "age", "count", "date")
 """Kinds of values that texts say of several items."""
 
-NAMES = ("grade", "generation")
-"""Units of counts that name a thing (1~3세대), and are told of no other."""
-
-SUMS = ("amount", "percent", "count")
-"""Kinds of values whose payment and denial exclude each other; a period may be told by either."""
-
 BOUNDS = frozenset({LOW, HIGH})
 
 ITEM = "the source says it of another item"
+ONE_STEP = "it follows from the source's figure by one step"
 
+_ABOUT_BEFORE = re.compile(r"(?:약|대략|어림잡아|about|around|approximately|some)\s?$")
+_ABOUT_AFTER = re.compile(r"\s?(?:정도|가량|내외|안팎|남짓|쯤|or so)")
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """What the sources say to the values of a summary, as JSON values.
+WITHIN = 12
+"""Characters before a figure in which a word calls it an approximation."""
 
-    supported, unsupported: key -> value, each once. contradicted: those of the unsupported of which a
-    source says the opposite. look: what a person must settle, with `why`.
-    """
-
-    supported: dict[str, Evidence]
-    unsupported: dict[str, Evidence]
-    contradicted: list[Evidence]
-    look: list[Evidence]
+DAYS = {"day": 1, "month": 30}
+"""A day more or less than a month's is another figure: 1개월 is not 31일."""
 
 
 def compare(
@@ -97,96 +86,64 @@ def compare(
     sources: Texts,
     in_other_words: Mapping[str, Evidence],
     relations: bool = True,
-) -> Comparison:
-    """Hold each fact of a summary against the sources.
+) -> dict[str, list[Evidence]]:
+    """What the sources say to the facts of a summary, as JSON values.
+
+    supported, unsupported: values, each once. contradicted: those of the unsupported, and clauses, of which a
+    source says the opposite. look: what a person must settle, with `why`.
 
     in_other_words: key of a value that a source says in other words -> its place. relations: whether bounds, items
     and clauses count.
     """
     known = _known(tuple(sources))
-    result = Comparison({}, {}, [], [])
-    facts = [fact for fact in value_facts(summary) if not fact.entity.support_only]
+    facts = [fact for fact in value_facts(summary) if not fact.support_only]
     if relations:
         clauses = clause_facts(summary)
-        facts += [c for c in clauses if closing(c.entity.text) or not has_figure(c.entity.text)]
+        facts += [c for c in clauses if closing(c.text) or not has_figure(c.text)]
     own = by_key(facts) if relations else {}
+    supported: dict[str, Evidence] = {}
+    unsupported: dict[str, Evidence] = {}
+    contradicted: list[Evidence] = []
+    look: list[Evidence] = []
     for fact in facts:
-        key, is_value = fact.entity.key, fact.entity.kind not in ("figure", CLAIM)
-        nearest = known.nearest(fact)
+        kind, key = fact.kind, fact.key
+        is_value = kind not in ("figure", CLAIM)
+        shown = as_json(fact)
+        nearest, why, is_sure, other = known.nearest(fact), "", False, None
+        if nearest is None and is_value:
+            nearest, why = known.restated(fact, summary.raw)
+        elif nearest is not None and own:
+            why, is_sure = known.contradiction(fact, nearest)
+            other = None if why else known.elsewhere(fact, own)
         if nearest is not None:
-            _add_pair(
-                fact,
-                nearest,
-                known,
-                own,
-                result,
-            )
+            shown |= nearest.place
+        if is_sure:
+            begins = (value["at"][0] for value in contradicted)
+            if kind == CLAIM and any(fact.start <= b < fact.end for b in begins):
+                continue  # a value of the clause says so already
+            contradicted.append({**shown, "why": why})
+            if kind != "figure":
+                unsupported.setdefault(fact.text if kind == CLAIM else key, contradicted[-1])
+        elif nearest is not None:
+            if is_value:
+                supported.setdefault(key, shown)
+            if why:
+                look.append({**shown, "why": why})
+            if other is not None:
+                look.append({**shown, **other.place, "why": ITEM})
         elif key in in_other_words:
-            result.supported[key] = as_json(fact.entity) | in_other_words[key]
-        elif is_value and key not in result.supported and key not in result.unsupported:
-            _add_absent(fact, summary.raw, known, result)
-    return result
-
-
-def _add_pair(
-    fact: Fact,
-    nearest: Fact,
-    known: Sources,
-    own: Mapping[str, Sequence[Fact]],
-    result: Comparison,
-) -> None:
-    """A fact beside the nearest of the same value: supported, contradicted, or at another item.
-
-    own: the facts of the summary by key; empty where the value alone counts.
-    """
-    kind = fact.entity.kind
-    key = fact.entity.text if kind == CLAIM else fact.entity.key
-    shown = as_json(fact.entity) | nearest.place
-    why, is_sure = known.contradiction(fact, nearest) if own else ("", False)
-    if is_sure:
-        if kind == CLAIM:
-            places = (value["at"][0] for value in result.contradicted)
-            if any(fact.entity.start <= place < fact.entity.end for place in places):
-                return  # a value of the clause says so already
-        result.supported.pop(key, None)
-        result.contradicted.append({**shown, "why": why})
-        if kind != "figure":
-            result.unsupported.setdefault(key, result.contradicted[-1])
-        return
-    if kind not in ("figure", CLAIM) and key not in result.unsupported:
-        result.supported.setdefault(key, shown)
-    if own and not why:
-        other = known.elsewhere(fact, own)
-        if other is not None:
-            why = ITEM
-            shown |= other.place
-    if why:
-        result.look.append({**shown, "why": why})
-
-
-def _add_absent(
-    fact: Fact,
-    answer: str,
-    known: Sources,
-    result: Comparison,
-) -> None:
-    """A value that no source states: told roughly, one step away from the source's, or unsupported (D33)."""
-    entity = fact.entity
-    shown = as_json(entity)
-    why = ""
-    readings = [known.without_unit.get(reading) for reading in _written_bare(entity)]
-    original = next(filter(None, readings), None)
-    if original is None:
-        original, why = restated(fact, known.values, answer)
-    if original is not None:
-        result.supported[entity.key] = shown | original.place
-        if why:
-            result.look.append({**shown, **original.place, "why": why})
-    elif not known.lets_count(entity):
-        instead = known.instead(fact)
-        if instead is not None:
-            shown |= {"instead": instead.entity.text, **instead.place}
-        result.unsupported[entity.key] = shown
+            supported[key] = shown | in_other_words[key]
+        elif is_value and not known.lets_count(fact):
+            instead = known.instead(fact)
+            if instead is not None:
+                shown |= {"instead": instead.text, **instead.place}
+            unsupported.setdefault(key, shown)
+    return {
+        "supported": [shown for key, shown in supported.items() if key not in unsupported],
+        "unsupported": [*unsupported.values()],
+        "contradicted": contradicted,
+        "look": look,
+    }
 
 
 class Sources:
@@ -203,7 +160,7 @@ class Sources:
         for number, source in enumerate(sources):
             self.values += value_facts(source, number)
             clauses += clause_facts(source, number)
-        with_value = [fact for fact in self.values if fact.entity.kind != "figure"]
+        with_value = [fact for fact in self.values if fact.kind != "figure"]
         self.compared = with_value[:MOST_SOURCES]
         self.weights = _rarity(self.compared)
         by_kind: dict[tuple[str, str], list[Fact]] = {}
@@ -215,27 +172,52 @@ class Sources:
 
     @cached_property
     def without_unit(self) -> dict[str, Fact]:
-        """What is written without a unit -> its first place.
-
-        Figures (1년 안에는 500, 집기 4천), ordinals (9주차), and days with a slash (3/6), which alone may be a fraction.
-        """
+        """What is written without a unit (1년 안에는 500, 집기 4천) -> its first place."""
         places: dict[str, Fact] = {}
         for fact in self.values:
-            entity = fact.entity
-            if entity.kind == "date":
-                places.setdefault(month_and_day(entity, "/"), fact)
-            elif entity.kind == "figure" and not entity.base and len(entity.value) > 1:
-                digits = entity.value.replace(",", "").replace("천", "000")
+            if fact.kind == "figure" and not fact.base and len(fact.value) > 1:
+                digits = fact.value.replace(",", "").replace("천", "000")
                 places.setdefault(digits, fact)
-            elif entity.kind == "figure" and entity.text.endswith("차"):
-                places.setdefault(entity.text.removesuffix("차"), fact)
         return places
+
+    def restated(
+        self,
+        fact: Fact,
+        text: str,
+    ) -> tuple[Fact | None, str]:
+        """The first fact of the sources that a value restates, and what a person must settle of it ("" for nothing).
+
+        text: of the summary. It may stand without its unit, and one that its words call an approximation (약, 정도)
+        may be rounded: 3천만원 is told to ten millions, so that 29,870,000원 rounds to it. Else one step leads to it:
+        what is left of a whole (80% cover from 20% co-payment), months told in days or days in months (D33).
+        """
+        places = map(self.without_unit.get, _written_bare(fact))
+        original = next(filter(None, places), None)
+        if original is not None or not fact.base:  # without one it is no number
+            return original, ""
+        told = Decimal(fact.value).normalize()
+        step = Decimal(f"1e{told.as_tuple().exponent}")
+        before = text[max(fact.start - WITHIN, 0) : fact.start]
+        is_about = _ABOUT_BEFORE.search(before) or _ABOUT_AFTER.match(text, fact.end)
+        days = told * DAYS.get(fact.base, 0)
+        rests = None
+        for source in self.values:
+            if source.kind != fact.kind:
+                continue
+            value = Decimal(source.value)
+            if is_about and source.base == fact.base and abs(value - told) <= step / 2:
+                return source, ""
+            is_rest = source.kind == "percent" and value + told == 100
+            is_period = days and days == value * DAYS.get(source.base, 0)
+            if (is_rest or is_period) and not source.support_only:
+                rests = rests or source
+        return rests, ONE_STEP if rests else ""
 
     def lets_count(self, entity: Entity) -> bool:
         """Whether a summary may count itself (다섯 가지, 두 번): a small count of what no source counts."""
         if entity.kind != "count" or Decimal(entity.value) > MOST_COUNTED:
             return False
-        return entity.base not in {fact.entity.base for fact in self.values}
+        return entity.base not in {fact.base for fact in self.values}
 
     def alike(
         self,
@@ -257,11 +239,11 @@ class Sources:
         One that says the same of it, as a bound or that it is paid, is preferred: bounds come in pairs
         (3만원 이하, 3만원 초과).
         """
-        same = self.same.get(fact.entity.key, [])[:MOST_SOURCES]
+        same = self.same.get(fact.key, [])[:MOST_SOURCES]
         if fact.says & BOUNDS:
-            if fact.entity.kind == "duration":
+            if fact.kind == "duration":
                 # a sum paid each month is no period that something must last
-                same = [source for source in same if not source.entity.support_only]
+                same = [source for source in same if not source.support_only]
             # what puts a bound on it, of whatever side, says more of it than what only mentions it
             same = [source for source in same if source.says & BOUNDS] or same
 
@@ -281,12 +263,12 @@ class Sources:
         Two opposites make a right sentence again: within 2 months it is paid, after 2 months it is not.
         A sum that the sources only state with a minus sign must be told as lost too.
         """
-        kind = fact.entity.kind
-        if all(NEGATIVE in source.says for source in self.same[fact.entity.key]):
+        kind = fact.kind
+        if all(NEGATIVE in source.says for source in self.same[fact.key]):
             return (CHANGE, True) if DOWN not in fact.says else ("", False)
         why = _contradicted(fact, nearest)
         alike = self.alike(fact, nearest, unknown=int(kind == CLAIM))
-        of_period = kind not in (*SUMS, CLAIM) and not fact.says & nearest.says & BOUNDS
+        of_period = kind in ("duration", "date", "age") and not fact.says & nearest.says & BOUNDS
         turned_twice = (DENIED in fact.says) != (DENIED in nearest.says)
         if (
             (why == OPPOSITE_PAYMENT and of_period)
@@ -301,15 +283,15 @@ class Sources:
 
         Of those around which about as many of its words stand the one that is written most alike: 94.1% for 91.4%.
         """
-        kind, value = fact.entity.kind, fact.entity.value
+        value = fact.value
         weight = WRITTEN_ALIKE if has_figure(value) else 0
-        ranked: list[tuple[float, int, Fact]] = []
-        for number, source in enumerate(self.compared):
-            alike = self.alike(fact, source) if source.entity.kind == kind else 0
-            if alike:
-                written_alike = SequenceMatcher(None, value, source.entity.value).ratio()
-                ranked.append((alike + weight * written_alike, -number, source))
-        return max(ranked)[2] if ranked else None
+
+        def rank(source: Fact) -> float:
+            written_alike = SequenceMatcher(None, value, source.value).ratio()
+            return self.alike(fact, source) + weight * written_alike
+
+        of_kind = [source for source in self.compared if source.kind == fact.kind]
+        return max((s for s in of_kind if fact.words & s.words), key=rank, default=None)
 
     def elsewhere(
         self,
@@ -321,25 +303,23 @@ class Sources:
         own: the facts of the summary by key. Where it states the other value too, it may have swapped
         the two: each must fit better in the place of the other.
         """
-        if fact.entity.kind not in FIGURES or fact.entity.base in NAMES or fact.is_reckoned:
+        if fact.kind not in FIGURES or fact.is_reckoned:
             return None
-        if self.same[fact.entity.key][0].entity.support_only:
-            return None
-        found: list[tuple[float, int, Fact]] = []
-        for number, candidate in enumerate(self.compared):
+        found, most = None, 0.0
+        for candidate in self.compared:
             if not _is_alternative(fact, candidate):
                 continue
             of_other, of_own = self._weights_of_item(fact, candidate)
             excess = of_other - of_own
             # what is said of a day stands on either side of it
-            is_misplaced = fact.entity.kind != "date" and of_own == 0 and excess >= MISPLACED
-            if excess > 0 and candidate.entity.key in own:
-                others = own[candidate.entity.key][:MOST_PLACES]
-                back = min(self._excess(other, fact.entity.key) for other in others)
+            is_misplaced = fact.kind != "date" and of_own == 0 and excess >= MISPLACED
+            if excess > 0 and candidate.key in own:
+                others = own[candidate.key][:MOST_PLACES]
+                back = min(self._excess(other, fact.key) for other in others)
                 is_misplaced = back >= 0 and excess + back >= MISPLACED
-            if is_misplaced:
-                found.append((excess, -number, candidate))
-        return max(found)[2] if found else None
+            if is_misplaced and excess > most:
+                found, most = candidate, excess
+        return found
 
     def _excess(
         self,
@@ -360,7 +340,7 @@ class Sources:
         """
         weights = self.of_kind[_kind(other)]
         pairs = []
-        for own in self.same[fact.entity.key][:MOST_PLACES]:
+        for own in self.same[fact.key][:MOST_PLACES]:
             around_other = fact.words & (other.words - own.words)
             around_own = fact.words & (own.words - other.words)
             pairs.append((_total(weights, around_other), _total(weights, around_own)))
@@ -375,7 +355,7 @@ def by_key(facts: Iterable[Fact]) -> Mapping[str, list[Fact]]:
     """The facts by the key of their value."""
     grouped: dict[str, list[Fact]] = {}
     for fact in facts:
-        grouped.setdefault(fact.entity.key, []).append(fact)
+        grouped.setdefault(fact.key, []).append(fact)
     return grouped
 
 
@@ -391,7 +371,7 @@ def as_json(entity: Entity) -> Evidence:
 
 def _kind(fact: Fact) -> tuple[str, str]:
     """Kind and unit of a value; days and months are told of one item (30일 후, 1년 후)."""
-    kind, base = fact.entity.kind, fact.entity.base
+    kind, base = fact.kind, fact.base
     return kind, "" if base in ("day", "month") else base
 
 
@@ -419,17 +399,17 @@ def _contradicted(one: Fact, other: Fact) -> str:
 
 def _is_alternative(fact: Fact, candidate: Fact) -> bool:
     """Whether a text could say the one value in the place of the other: one unit, another value, one bound."""
-    if _kind(fact) != _kind(candidate) or fact.entity.key == candidate.entity.key:
+    if _kind(fact) != _kind(candidate) or fact.key == candidate.key:
         return False
     same_bound = fact.says & BOUNDS == candidate.says & BOUNDS
-    return same_bound and not candidate.is_reckoned and not candidate.entity.support_only
+    return same_bound and not candidate.is_reckoned and not candidate.support_only
 
 
 def _written_bare(entity: Entity) -> list[str]:
     """How a source may write a value without its unit, or a day of a known year."""
     if entity.kind == "date":
-        return [month_and_day(entity, ".")]
-    readings = [entity.value, entity.text]
+        return [entity.value[-5:].lstrip("0").replace("-0", "-").replace("-", ".")]
+    readings = [entity.value]
     if entity.kind == "amount":
         readings.append(written(Decimal(entity.value) / TEN_THOUSAND))
     return readings

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from calendar import monthrange
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
+from operator import itemgetter
 
-from .text import NATIVE, ONES, Match, any_of, hangul_value
+from .text import NATIVE, ONES, Match, any_of, number_value
 
 # year in figures, month and day; "" and 0 where they are not named
 Day = tuple[str, int, int]
@@ -52,11 +52,15 @@ NO_DURATION = r"(?!\s?[간납]|\s?동안|\s?이내|\s?만기)"
 
 ENGLISH_YEAR = rf"(?:,?\s?(?P<y>{YEAR})(?![0-9]))?"
 
+# what may be a share (1/10, 2/3), and what makes it a day
+SHARE = "0?(?:1/(?:0?[2-9]|[1-9][0-9])|2/0?[3-5]|3/0?[45]|4/0?5)"
+WHEN = r"\s?\(?[월화수목금토일]\)|\s?(?:까지|부터|일자|자|경|에)"
+
 # groups: y(ear), m(onth) or its name, d(ay)
 FORMS = (
     # in words, or partly so: 이천이십육년 삼월 삼일, 3월 십오일
     rf"(?<![가-힣0-9.,])(?:(?P<y>{YEAR}|{TWO}|{H_YEAR}|{H_TENS})\s?년\s?)?"
-    rf"(?P<m>{H_MONTH}|{DAY})\s?월\s?(?P<d>{H_DAY}|{DAY}|말)\s?일",
+    rf"(?P<m>{H_MONTH}|{DAY})\s?월\s?(?P<d>{H_DAY}|{DAY})\s?일",
     # 이월 alone is more often what is carried over
     r"(?<![가-힣0-9])(?!이월(?!부터|까지|\s?[말초]|\s?[중하]순))"
     rf"(?P<m>{H_MONTH})월(?:(?![가-힣])|(?=부터|까지|에|[말초중]|하순|생|분|자))",
@@ -81,8 +85,7 @@ FORMS = (
     rf"'(?P<y>{TWO})\s?년{NO_DURATION}(?![^'\n]{{0,20}}'(?![0-9]))",
     rf"(?<![0-9.,])'?(?P<y>{TWO})\s?년(?=생)",
     # 10/3; one that may be a share (2/3) only before a day of the week or a particle of time
-    rf"(?<![0-9./])(?P<m>{DAY})(?P<slash>/)(?P<d>{DAY})(?![0-9/%])"
-    r"(?>(?P<when>\s?\(?[월화수목금토일]\)|\s?(?:까지|부터|일자|자|경|에))?)",
+    rf"(?<![0-9./])(?!{SHARE}(?![0-9])(?!{WHEN}|~))(?P<m>{DAY})/(?P<d>{DAY})(?![0-9/%])(?>(?:{WHEN})?)",
     # 10.3.; no number of a heading (3.1. at the start of a line), unless it goes on to another day
     rf"(?<![0-9.,a-z-])(?:(?<=\S)|(?<=\S )|(?=[0-9.]{{4,6}}\s?~))(?<!버전 )"
     rf"(?P<m>{DAY})\.\s?(?P<d>{DAY})\.(?=\s?[~(가-힣)\]○,/])",
@@ -106,11 +109,8 @@ def numbered(forms: Iterable[str]) -> str:
 
 def parts_of(match: Match) -> dict[str, str]:
     """The groups of a match of `numbered` forms, under the names that the forms gave them."""
-    parts = {}
-    for name, text in match.groupdict().items():
-        if text and name[-1].isdigit():
-            parts[name.rstrip("0123456789")] = text
-    return parts
+    found = match.groupdict().items()
+    return {name.rstrip("0123456789"): text for name, text in found if text and name[-1].isdigit()}
 
 
 # `read_date` reads a match of it
@@ -119,9 +119,7 @@ DATE = numbered(FORMS)
 # stands for a year that is not named, as it has every day that a month may have
 LEAP_YEAR = 2024
 
-_DAY_ALONE = re.compile(
-    rf"(?<![가-힣0-9])(?<!월 )(?:(?P<h>{H_DAY})|(?P<d>{DAY}))\s?일(?=까지|부터|에|자|날|경|쯤)"
-)
+_DAY_ALONE = re.compile(rf"(?<![가-힣0-9])(?<!월 )({H_DAY}|{DAY})\s?일(?=까지|부터|에|자|날|경|쯤)")
 
 _ANY_DAY = f"(?:{H_DAY}|{DAY})"
 
@@ -142,7 +140,7 @@ _DAY_ENDS = (
 # what follows a date: the day up to which it goes on (3월 3일~17일)
 _LAST_DAY = re.compile(
     rf"\.?\s?{_JOINT}\s?(?:(?P<m>{DAY})\s?[./]\s?)?"
-    rf"(?:(?P<h>{H_DAY})(?=\s?일)|(?P<d>{DAY})){_DAY_ENDS}"
+    rf"(?P<d>{H_DAY}(?=\s?일)|{DAY}){_DAY_ENDS}"
 )
 
 
@@ -155,19 +153,24 @@ def read_date(match: Match) -> Day | None:
     month = int(_in_figures(parts.get("m", "1")))
     if "name" in parts:
         month = MONTHS.index(parts["name"][:3]) + 1
+    found = _real(year, month, int(_in_figures(parts.get("d", "1"))))
+    if found is None:
+        return None
+    has_month = "m" in parts or "name" in parts
+    return year, month if has_month else 0, found[2] if "d" in parts else 0
+
+
+def _real(
+    year: str,
+    month: int,
+    day: int,
+) -> Day | None:
+    """A day; None where there is no such day."""
     try:
-        if parts.get("d") == "말":
-            day = monthrange(int(year or LEAP_YEAR), month)[1]
-        else:
-            day = int(_in_figures(parts.get("d", "1")))
         date(int(year or LEAP_YEAR), month, day)
     except ValueError:
         return None
-    may_be_share = "slash" in parts and month < day and (month == 1 or day <= 5)  # 1/10, 2/3
-    if may_be_share and "when" not in parts and not match.string.startswith("~", match.end()):
-        return None
-    has_month = "m" in parts or "name" in parts
-    return year, month if has_month else 0, day if "d" in parts else 0
+    return year, month, day
 
 
 def _in_figures(part: str) -> str:
@@ -177,7 +180,7 @@ def _in_figures(part: str) -> str:
     part = part.replace("유", "육").replace("시", "십")
     if "공" in part or "영" in part:
         return "".join(str(ONES[syllable]) for syllable in part)
-    return str(hangul_value(part))
+    return str(number_value(part))
 
 
 def days_from(match: Match) -> Iterator[StatedDay]:
@@ -189,14 +192,12 @@ def days_from(match: Match) -> Iterator[StatedDay]:
         year, month, day = found
         start = end
         later = _LAST_DAY.match(match.string, end) if day else None
-        found = None
-        if later:
-            end = later.end()
-            last_month = int(later["m"] or month)
-            last_day = int(_in_figures(later["d"] or later["h"]))
-            n_days = monthrange(int(year or LEAP_YEAR), min(last_month, 12))[1]
-            if (month, day) < (last_month, last_day) and last_month <= 12 and last_day <= n_days:
-                found = year, last_month, last_day
+        if later is None:
+            return
+        end = later.end()
+        found = _real(year, int(later["m"] or month), int(_in_figures(later["d"])))
+        if found and found[1:] <= (month, day):
+            return
 
 
 def date_values(
@@ -206,7 +207,8 @@ def date_values(
     """The values of the dates of a text: value, start, end, and whether it only supports.
 
     A day implies its month, its year, and both without the year: 2026-01-31, 2026-01, 2026, --01-31, --01. One without
-    a year is also of that of the last date before it, without one of the first after it.
+    a year is also of that of the last date before it, without one of the first after it. A day without its
+    month (27일까지) is of the month of the full date before it, or of the next one.
 
     >>> days = [(("2026", 1, 2), 0, 10), (("", 3, 4), 11, 17)]
     >>> [value for value, start, *_ in date_values("2026-01-02 3월 4일", days) if start]
@@ -220,9 +222,13 @@ def date_values(
             values.append(around + values[0][1:])
         for number, value in enumerate(values):
             yield value, start, end, number > 0
-    for day, start, end in _days_alone(text, days):
-        for value in _implied(*day):
-            yield value, start, end, True
+    full = [found for found in days if found[0][2]]
+    for match in _DAY_ALONE.finditer(text):
+        n_before = bisect_right(full, match.start(), key=itemgetter(2))
+        for (year, month, last_day), _, _ in full[:n_before][-1:]:
+            of_month = int(_in_figures(match[1]))
+            for value in _implied(year, month + (of_month < last_day), of_month):
+                yield value, *match.span(), True
 
 
 def _implied(
@@ -238,29 +244,6 @@ def _implied(
         values += [year + of_month, year, f"-{of_month}{of_day}"]
     values.append(f"-{of_month}")
     return [value for value in dict.fromkeys(values) if value.strip("-")]
-
-
-def _days_alone(
-    text: str,
-    days: Sequence[StatedDay],
-) -> Iterator[StatedDay]:
-    """Days without their month (27일까지), counted from the full date before them; none without one.
-
-    A day is of the month of that date, or of the next month where it is earlier in it.
-    """
-    full = [(day, end) for day, _, end in days if day[2]]
-    ends = [end for _, end in full]
-    for match in _DAY_ALONE.finditer(text):
-        n_before = bisect_right(ends, match.start())
-        if n_before:
-            year, month, day = full[n_before - 1][0]
-            number = int(_in_figures(match["d"] or match["h"]))
-            if number < day:
-                month += 1
-            if month > 12:
-                month = 1
-                year = str(int(year) + 1) if year else ""
-            yield (year, month, number), *match.span()
 
 
 HOUR = "[0-9]{1,2}"

@@ -17,7 +17,7 @@ from functools import lru_cache
 from .dates import StatedDay, clock_values, date_values, days_from
 from .quantities import QuantityReader, UnitWords
 from .rules import Rules
-from .text import NATIVE, any_of, hangul_value, normalise, written
+from .text import NATIVE, any_of, normalise, number_value, written
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ def bare_figures(
             )
     for match in _SPOKEN.finditer(raw):
         word, (start, end) = match[match.lastgroup or 0], match.span(match.lastgroup or 0)
-        value = _AGES[word] if match["age"] else hangul_value(word)
+        value = _AGES[word] if match["age"] else number_value(word)
         if start not in inside and value is not None:
             yield Entity(
                 "figure",
@@ -193,9 +193,7 @@ def unread_figures(
     A figure before 년, 월 or 일 is a date that there is not (2월 30일): it must stand in a source as it is.
     """
     known = {figure.value for source in sources for figure in source.figures}
-    for source in sources:
-        known |= {month_and_day(date, ".") for date in source.entities if date.kind == "date"}
-        known.update(_numbers(source.norm))
+    known.update(*(_numbers(source.norm) for source in sources))
     unread = []
     for figure in summary.figures:
         is_said = known.issuperset(_numbers(figure.value))
@@ -204,11 +202,6 @@ def unread_figures(
         if figure.text[0].isdigit() and not is_said:
             unread.append(figure.text)
     return unread
-
-
-def month_and_day(date: Entity, sign: str) -> str:
-    """A date without its year, as figures write it: 2.11 of 2026-02-11."""
-    return date.value[-5:].lstrip("0").replace("-0", "-").replace("-", sign)
 
 
 def _numbers(text: str) -> list[str]:

@@ -7,10 +7,8 @@ text. Source: specification D34.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
-from decimal import Decimal
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from .entities import Entity, ReadText
@@ -104,7 +102,6 @@ _POSSIBLE = re.compile(
 )
 """What closes a clause says whether a thing is, or can be: 해지 불가; but 안 되어 공탁한 경우 is a condition."""
 
-_ONLY_IF = re.compile(r"야만?\s|[에때]만\s")
 _ABSENT = re.compile(
     r"없(?:음|다|습|고|으며|으$|었|어요|[\s.,)]|$)|미적용|적용 ?안|불필요|무제한"
     r"|(?:공제|부과|적용|발생|차감|부담)[하되]지 ?(?:는|도)? ?않"
@@ -128,7 +125,7 @@ CLAIM_WORDS = re.compile(
 _CONNECTIVE = r"(?:지만|으나|므로|(?<=[하되])나|는데|(?<=[가-힣])(?<![사보광권참])고(?! ?[있계])|(?<=[가-힣])며)(?=[\s,])"
 """The end of a clause within a sentence (나오고, 지급하며), but no noun (사고, 보고)."""
 
-STOP = re.compile(rf"[.!?,](?!\d)|[;\n·/|()\[\]■○●▶※]|{_CONNECTIVE}")
+STOP = re.compile(rf"[.!?,](?!\d)|[;\n·/|()\[\]■○●▶※]|{_CONNECTIVE}|\Z")
 """Where what is said of a value ends."""
 
 _LINE = re.compile(r"[.!?](?!\d)|[\n■○●▶※]")
@@ -149,16 +146,15 @@ _RECKONED_WITH = re.compile(
 )
 """Before and behind a value that is reckoned with, or changed: 3만원 x 42일, 5만원 → 3만원, 10회에서 8회로."""
 
-_TABLE = re.compile(r"(?m)(?:^[^\S\n]*+\|[^\n]*+(?:\n|\Z)){2,}")
-"""Lines of cells between bars, the first with the heads."""
+ROW = 300
+"""Characters before a value in which the first cell of its row is looked for."""
 
 _FIGURE = re.compile(r"[0-9]")
 has_figure = _FIGURE.search
 _NUMBER = re.compile(r"[0-9][0-9,.]*")
 _ASIDE = re.compile(r"\([^()0-9]*\)|['‘\"“][^'‘’\"“”0-9]*['’\"”]")
-"""A remark or a name within what is said of a value: 10만원은 부목(splint)이라 지급하지 않음."""
+"""A remark or a name settles nothing: 한도 5천만원(자기부담금 없음)."""
 
-_BRACKET = re.compile(r"\([^()]*\)")
 _OF_LISTS = (",", "·", "/")
 
 LONGEST_LIST = 200
@@ -167,28 +163,25 @@ LONGEST_LIST = 200
 Words = frozenset[str]
 """What is said of a value, by its names, or the pairs of syllables and values around it."""
 
-NO_WORDS = Words()
-
 
 @dataclass(frozen=True, slots=True)
-class Fact:
-    """What a text says in one place: of a value, or without any, that something is paid or not.
+class Fact(Entity):
+    """A value with what a text says of it; of kind "payment" a clause that says that something is paid, or not.
 
-    entity: the value; of kind "payment" the clause. number: of the text that states it. says: what
-    the words around say of it (LOW, UP, PAID, ...). words: pairs of syllables around it, and values
-    that are conditions of it. is_reckoned: it is a step of a reckoning, and of no single item.
+    number: of the text that states it. says: what the words around say of it (LOW, UP, PAID, ...). words: pairs of
+    syllables around it, and values that are conditions of it. is_reckoned: it is a step of a reckoning, and of no
+    single item.
     """
 
-    entity: Entity
-    number: int
-    says: Words
-    words: Words
+    number: int = 0
+    says: Words = frozenset()
+    words: Words = frozenset()
     is_reckoned: bool = False
 
     @property
     def place(self) -> dict[str, Any]:
         """Where a source says it: the number of the context, from 0, and the place in it."""
-        return {"context": self.number, "context_at": [self.entity.start, self.entity.end]}
+        return {"context": self.number, "context_at": [self.start, self.end]}
 
 
 def value_facts(read: ReadText, number: int = 0) -> list[Fact]:
@@ -200,76 +193,49 @@ def value_facts(read: ReadText, number: int = 0) -> list[Fact]:
     >>> [sorted(s.says) for s in value_facts(ReadText(raw, normalise(raw), [age]))]
     [['high']]
     """
-    result = []
-    of_cells = _cells(read.raw)
-    starts = [start for start, _ in of_cells]
+    facts = []
     for entities in (read.entities, read.figures):
         last_end: dict[str, int] = {}
         for index, entity in enumerate(entities):
+            # what stands before the last value of the kind is said of that one
             first = max(last_end.get(entity.kind, 0), entity.start - BEFORE)
             last_end[entity.kind] = entity.end
-            _, of_cell = of_cells[bisect_right(starts, entity.start) - 1]
-            result.append(
-                _fact(
-                    read.raw,
-                    entities,
-                    index,
-                    first,
-                    number,
-                    of_cell,
-                )
-            )
-    return result
-
-
-def _cells(raw: str) -> list[tuple[int, Words]]:
-    """Where each cell of the tables of a text begins, with the first words of its row; none beyond a table."""
-    cells = [(0, NO_WORDS)]
-    for table in _TABLE.finditer(raw):
-        place = table.start()
-        for row_number, row in enumerate(table[0].splitlines(keepends=True)):
-            texts = row.split("|")
-            item = _item_words(normalise(texts[1])) if row_number else NO_WORDS
-            for column, text in enumerate(texts):
-                cells.append((place, item if column > 1 else NO_WORDS))
-                place += len(text) + 1
-            place -= 1  # no bar behind the last
-        cells.append((table.end(), NO_WORDS))
-    return cells
+            earlier = entities[max(0, index - MOST_CONDITIONS) : index]
+            facts.append(_fact(read.raw, entity, earlier, first, number))
+    return facts
 
 
 def _fact(
     raw: str,
-    entities: Sequence[Entity],
-    index: int,
+    entity: Entity,
+    earlier: Sequence[Entity],
     first: int,
     number: int,
-    of_cell: Words,
 ) -> Fact:
-    """What is said of one of the values of a text; what stands before `first` is said of another one."""
-    entity = entities[index]
+    """What is said of a value of a text behind `first`. earlier: the values before it, which may be its conditions."""
     before = normalise(raw[max(entity.start - BEFORE, 0) : entity.start])
     after = normalise(raw[entity.end : entity.end + AFTER])
     line = _LINE.split(raw[first : entity.start])[-1]
-    words = of_cell | _item_words(normalise(line))
+    line_start = entity.start - len(line)
+    row = raw[max(entity.start - ROW, 0) : entity.start].rpartition("\n")[2].split("|")
+    if len(row) > 2 and not row[0].strip():
+        line = f"{row[1]} {line}"
     behind = STOP.split(after, maxsplit=1)[0]
-    later = entities[index + 1 : index + 5]
-    following = (o.start for o in later if o.base and o.start >= entity.end)
-    if next(following, len(raw) + 1) - entity.end > len(
-        behind
-    ):  # else the words are of the next value
-        words |= _item_words(behind)
+    if not has_figure(behind):  # else it is said of the next value
+        line += f" {behind}"
     # figures of other kinds right before a value: under which it holds (6주 이상이면 1,500만원)
-    for other in reversed(entities[max(0, index - MOST_CONDITIONS) : index]):
-        if other.start < entity.start - len(line) or other.kind == entity.kind:
-            break
-        words |= {other.key} if other.base else NO_WORDS
+    conditions = {other.key for other in earlier if other.base and other.start >= line_start}
+    says = {side for side, pattern in _BEHIND.items() if pattern.match(after)}
+    says |= {side for side, pattern in _AHEAD.items() if pattern.search(before)}
+    if side := payment(behind + " "):
+        says.add(side)
     return Fact(
-        entity,
-        number,
-        _sides(before, after),
-        words,
-        bool(_RECKONED.search(before) or _RECKONED_WITH.match(after)),
+        **asdict(entity),
+        number=number,
+        says=frozenset(says),
+        # with the units of other figures (대물 1사고당 is 대물, and 사고당)
+        words=syllable_pairs(_FIGURE.sub(" ", normalise(line))) | conditions,
+        is_reckoned=bool(_RECKONED.search(before) or _RECKONED_WITH.match(after)),
     )
 
 
@@ -281,27 +247,30 @@ def clause_facts(read: ReadText, number: int = 0) -> list[Fact]:
     norm = _ASIDE.sub(lambda aside: " " * len(aside[0]), read.norm)
     result = []
     clause_start = 0
-    ends = [(match.start(), match.end(), match[0]) for match in STOP.finditer(norm)]
-    for clause_end, following, sign in [*ends, (len(norm), 0, "")]:
+    for match in STOP.finditer(norm):
+        clause_end = match.start()
         clause = norm[clause_start:clause_end]
         says = _claimed(clause)
-        goes_on = sign in _OF_LISTS and len(clause) <= LONGEST_LIST
+        goes_on = match[0] in _OF_LISTS and len(clause) <= LONGEST_LIST
         if not says and goes_on and clause.strip():
             continue
         words = syllable_pairs(CLAIM_WORDS.sub(" ", clause))
         if says and words:
             start = clause_end - len(clause.lstrip())
             figures = " ".join(sorted(_NUMBER.findall(clause)))
-            entity = Entity(
+            claim = Fact(
                 CLAIM,
                 "",
                 figures,
                 read.raw[start:clause_end],
                 start,
                 clause_end,
+                number=number,
+                says=says,
+                words=words,
             )
-            result.append(Fact(entity, number, says, words))
-        clause_start = following
+            result.append(claim)
+        clause_start = match.end()
     return result
 
 
@@ -321,24 +290,11 @@ def _claimed(clause: str) -> Words:
 def closing(clause: str) -> str | None:
     """PAID, DENIED or PRESENT, as the end of a clause says that a thing can be, cannot, or is there.
 
-    >>> closing("중도 해지 불가"), closing("중도 해지 가능"), closing("서류가 있어야 해지 가능")
+    >>> closing("중도 해지 불가"), closing("중도 해지 가능"), closing("중도 해지 안내")
     ('denied', 'paid', None)
     """
-    end = None if _ONLY_IF.search(clause) else _POSSIBLE.search(clause)
+    end = _POSSIBLE.search(clause)
     return end and end.lastgroup
-
-
-def _item_words(text: str) -> Words:
-    """What a value is of, with the units of other figures (대물 1사고당 is 대물, and 사고당)."""
-    return syllable_pairs(_FIGURE.sub(" ", text))
-
-
-def _sides(before: str, after: str) -> Words:
-    says = {side for side, pattern in _BEHIND.items() if pattern.match(after)}
-    says |= {side for side, pattern in _AHEAD.items() if pattern.search(before)}
-    behind = STOP.split(_ASIDE.sub("", _BRACKET.sub("", after)), maxsplit=1)[0]
-    says.add(payment(behind + " ") or "")
-    return frozenset(says - {""})
 
 
 def payment(clause: str) -> str | None:
@@ -363,54 +319,3 @@ def syllable_pairs(text: str) -> Words:
         for index in range(len(stem) - 1):
             pairs.add(stem[index : index + 2])
     return frozenset(pairs)
-
-
-# --- a value told in other words than the source's: rounded, or one step of reckoning away from it (D33)
-
-ONE_STEP = "it follows from the source's figure by one step"
-
-_ABOUT_BEFORE = re.compile(r"(?:약|대략|어림잡아|about|around|approximately|some)\s?$")
-_ABOUT_AFTER = re.compile(r"\s?(?:정도|가량|내외|안팎|남짓|쯤|or so)")
-
-WITHIN = 12
-"""Characters before a figure in which a word calls it an approximation."""
-
-DAYS = {"day": 1, "month": 30}
-"""A day more or less than a month's is another figure: 1개월 is not 31일."""
-
-
-def restated(
-    fact: Fact,
-    sources: Sequence[Fact],
-    text: str,
-) -> tuple[Fact | None, str]:
-    """The first figure of the sources that a value restates, and what a person must settle of it, if anything.
-
-    fact: of the value. text: where it stands. One that its words call an approximation (약, 정도) may be rounded:
-    3천만원 is told to ten millions, so that 29,870,000원 rounds to it. Else one step leads to it:
-    what is left of a whole (80% cover from 20% co-payment), months told in days or days in months.
-    """
-    stated = fact.entity
-    if not stated.base:  # of what is no number
-        return None, ""
-    known = [source for source in sources if source.entity.kind == stated.kind]
-    before = text[max(stated.start - WITHIN, 0) : stated.start]
-    if _ABOUT_BEFORE.search(before) or _ABOUT_AFTER.match(text, stated.end):
-        told = Decimal(stated.value).normalize()
-        step = Decimal(f"1e{told.as_tuple().exponent}")
-        for source in known:
-            entity = source.entity
-            if entity.base == stated.base and abs(Decimal(entity.value) - told) <= step / 2:
-                return source, ""
-    for source in known:
-        if not source.entity.support_only and _is_one_step(stated, source.entity):
-            return source, ONE_STEP
-    return None, ""
-
-
-def _is_one_step(stated: Entity, source: Entity) -> bool:
-    told, known = Decimal(stated.value), Decimal(source.value)
-    if stated.kind == "percent":
-        return told + known == 100
-    days = told * DAYS.get(stated.base, 0)
-    return stated.kind == "duration" and days == known * DAYS.get(source.base, 0) > 0

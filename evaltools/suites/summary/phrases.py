@@ -75,8 +75,8 @@ it first."""
 
 def find_all(phrases: Compiled, text: str) -> Spans:
     """Where any of the phrases matches: spans in order, those inside another one left out."""
-    regexes = _to_try(phrases, text)
-    spans = {match.span() for regex in regexes for match in regex.finditer(text)}
+    regexes = {regex for anchor, regex in phrases if anchor in text}
+    spans = {match.span() for regex in regexes for match in _regex(regex).finditer(text)}
     outermost: Spans = []
     last_end = -1
     for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
@@ -84,12 +84,6 @@ def find_all(phrases: Compiled, text: str) -> Spans:
             outermost.append((start, end))
             last_end = end
     return outermost
-
-
-def _to_try(phrases: Compiled, text: str) -> list[re.Pattern[str]]:
-    """The regexes that can match: those of which an anchor occurs, each once, in order."""
-    regexes = [regex for anchor, regex in phrases if anchor in text]
-    return [*map(_regex, dict.fromkeys(regexes))]
 
 
 def expand(source: str, words: Mapping[str, str]) -> str:
@@ -166,9 +160,7 @@ def _anchors(source: str) -> tuple[str, ...]:
     >>> _anchors("(a|bc (x|)) … de"), _anchors("(a|b) <")
     (('de',), ('a', 'b'))
     """
-    known: dict[
-        str, tuple[str, ...]
-    ] = {}  # a sign for each group -> its literals, none if it may be empty
+    known: dict[str, tuple[str, ...]] = {}  # sign -> its literals, none if it may be empty
 
     def sign(literals: tuple[str, ...]) -> str:
         known[chr(0xE000 + len(known))] = literals

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from .dates import CLOCK, DATE
 from .rules import Rules, Unit
 from .text import (
+    BIG,
     HANGUL,
     NATIVE,
     NOTATION,
@@ -23,7 +24,7 @@ from .text import (
     Number,
     Value,
     any_of,
-    hangul_value,
+    number_value,
     read_number,
 )
 
@@ -48,6 +49,7 @@ _STANDARD = {
     "amount": Unit(kind="amount", base="KRW", words=("원",)),
     "percent": Unit(kind="percent", base="%", words=("%",)),
 }
+
 
 # a share with figures of one digit; 6/3 is a day
 PROPER_FRACTION = "(?:1/[2-9]|2/[3-9]|3/[4-9]|4/[5-9]|5/[6-9]|6/[7-9]|7/[89]|8/9)"
@@ -183,7 +185,8 @@ class QuantityReader:
         if named and (unit is None or named.unit.kind == unit.kind):
             end = named.end
             unit = unit or named.unit
-        if unit is None and number.big > 1 and _AMOUNT_ENDS.match(self.text, end):
+        is_large = BIG.keys() & set(self.text[start : number.end])
+        if unit is None and is_large and _AMOUNT_ENDS.match(self.text, end):
             unit = self.words.of_kind["amount"]
         if unit is None:
             self._without_unit.append(number)
@@ -203,7 +206,7 @@ class QuantityReader:
                 is_sure = _is_numeral(part, named)
                 # one syllable before a unit of time: 팔 주, but also 이 주 (this week)
                 is_short = part in _ALONE["년"] and named.unit.kind == "duration"
-                value = hangul_value(part) if is_sure or is_short else None
+                value = number_value(part) if is_sure or is_short else None
                 unit, stop = named.unit, named.end
             # a numeral without a unit is large enough for a sum; what ends with 이 ends with a particle
             is_large = "억" in part[1:] or ("만" in part and SMALL.keys() & set(part))
@@ -211,7 +214,7 @@ class QuantityReader:
                 is_large and part[-1] not in "이 " and _AMOUNT_ENDS.match(self.text, start + end)
             )
             if value is None and is_sum:
-                value = hangul_value(part, spoken=True)
+                value = number_value(part, spoken=True)
                 unit, stop, is_sure = self.words.of_kind["amount"], start + end, False
             if value is not None:
                 self._add(
@@ -242,12 +245,12 @@ class QuantityReader:
 
     def ratio(self, match: Match) -> int:
         """7:3, 8대 2: two shares of a whole; other figures with a colon are read one by one."""
-        shares = {name: int(match[name]) for name in ("one", "other")}
-        whole = sum(shares.values())
+        whole = int(match["one"]) + int(match["other"])
         if whole not in (10, 100) or self.words.behind(self.text, match.end()):
             return self._figure(match.start())
-        for name, share in shares.items():
-            self._add(self.words.of_kind["percent"], share * 100 // whole, *match.span(name))
+        for name in ("one", "other"):
+            share = int(match[name]) * 100 // whole
+            self._add(self.words.of_kind["percent"], share, *match.span(name))
         return match.end()
 
     def fraction(self, match: Match) -> int:
@@ -311,19 +314,16 @@ class QuantityReader:
 
 def _in_scale_of(number: Number, figure: Number) -> Value:
     """The value of a figure without a unit, in the scale of the number after it: the 2 of 2~3천만원 is 20 million."""
-    if figure.small > 1 and number.value > 1000 * figure.value:
+    if figure.value > figure.lead and number.value > 1000 * figure.value:
         return figure.value * TEN_THOUSAND  # 5천에서 1,900만원, 3백~5백만원
-    if figure.big == 1 and figure.small == 1 and figure.value < number.lead:
-        return figure.value * number.small * number.big
+    if figure.value == figure.lead < number.lead:
+        return figure.value * (number.value // number.lead)
     return figure.value
 
 
 def _is_numeral(run: str, named: NamedUnit) -> bool:
     """Whether Hangul before a unit is a numeral: 삼천만원 is, 조건 (조 + 건) and 만일 are not."""
     syllables = "".join(run.split())
-    is_numeral = syllables[:1] not in "영공"
-    if len(syllables) == 1:
-        is_numeral = syllables in _ALONE.get(named.word, "")
     kind = named.unit.kind
     may_be_word = kind == "clause" or ("조" in syllables and kind != "amount")
-    return is_numeral and not may_be_word
+    return not may_be_word and (len(syllables) > 1 or syllables in _ALONE.get(named.word, ""))

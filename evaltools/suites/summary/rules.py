@@ -235,13 +235,6 @@ class Rules(_Strict):
         """The tags that are required, by product, whose name stands without blanks ("암 보험": "암보험")."""
         return {_together(product): tags for product, tags in self.required.items()}
 
-    def unknown_product(self, product: str | None) -> str:
-        """What to say of a product for which nothing is required though something is for others; "" for others."""
-        products = [name for name in self.required if name != "*"]
-        if not product or not products or _together(product) in self.required_tags:
-            return ""
-        return f"the rules require no tags of the product {product!r}; {nearest(product, products)}"
-
     def expected_tags(
         self,
         names: Sequence[str] | None,
@@ -279,15 +272,18 @@ class Rules(_Strict):
 
         Of the follow-up the weak words alone, without let-offs.
         """
-        found = {FOLLOWUP_TAG: _with(self.followup, self.followup.signs, let_off=())}
+        weak = {"phrases": self.followup.signs, "let_off": ()}
+        found = {FOLLOWUP_TAG: self.followup.model_copy(update=weak)}
         for tag, named in self.tags.items():
-            found[tag] = _with(named, named.signs + named.phrases, needs=())
+            all_phrases = {"phrases": named.signs + named.phrases, "needs": ()}
+            found[tag] = named.model_copy(update=all_phrases)
         return found
 
     @cached_property
     def sure(self) -> PhraseSet:
         """The wordings of a follow-up where none is due."""
-        return _with(self.followup, self.followup.sure or self.followup.phrases)
+        phrases = self.followup.sure or self.followup.phrases
+        return self.followup.model_copy(update={"phrases": phrases})
 
     def find(
         self,
@@ -302,14 +298,6 @@ class Rules(_Strict):
         return [span for span in spans if forbidden.isdisjoint(range(*span))]
 
     __hash__ = object.__hash__  # what is compiled, or read in a text, is kept by the object
-
-
-def _with(
-    named: PhraseSet,
-    phrases: Phrases,
-    **changes: Any,
-) -> PhraseSet:
-    return named.model_copy(update={"phrases": phrases, **changes})
 
 
 PHRASES = {

@@ -23,7 +23,7 @@ from .entities import ReadText, Texts, read_text, unread_figures
 from .read import split_tags
 from .rules import DEFAULT_RULES, FOLLOWUP_TAG, Rules, load_rules
 from .text import composed
-from .wording import find_matches, find_tag, promises, weakly_said
+from .wording import find_matches, find_tag, weakly_said
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ def score_case(
     return {
         "summary_accuracy": _accuracy(blank, summary, sources, rules),
         "summary_risk_coverage": _risk_coverage(tags or (), summary, sources, rules),
-        "summary_non_definitive": _non_definitive(blank, summary, sources, rules),
+        "summary_non_definitive": _non_definitive(blank, summary, rules),
         "summary_needs_followup": _needs_followup(
             blank,
             tags,
@@ -179,17 +179,16 @@ def _accuracy(
             {"reason": "empty summary"},
         )
     in_other_words = weakly_said(summary, sources, rules)
-    comparison = compare(
+    found = compare(
         summary,
         sources,
         in_other_words,
         relations=rules.fold,
     )
-    supported, unsupported = [*comparison.supported.values()], [*comparison.unsupported.values()]
-    unread = unread_figures(summary, sources)
-    more: Fields = {"unread": unread} if unread else {}
-    is_known = supported or comparison.contradicted
-    if not is_known and not stated(sources):
+    supported, unsupported = found.pop("supported"), found.pop("unsupported")
+    open_points = {**found, "unread": unread_figures(summary, sources)}
+    more: Fields = {name: values for name, values in open_points.items() if values}
+    if not supported and not found["contradicted"] and not stated(sources):
         return _not_measured(
             0.0,
             "no context entities",
@@ -198,9 +197,6 @@ def _accuracy(
         )
     if not supported and not unsupported:
         return _not_measured(0.5, "no summary entities", **more)
-    for name in ("contradicted", "look"):
-        if points := getattr(comparison, name):
-            more[name] = points
     return _ratio(
         len(supported),
         len(supported) + len(unsupported),
@@ -271,13 +267,12 @@ def _risk_coverage(
 def _non_definitive(
     blank: bool,
     summary: ReadText,
-    sources: Texts,
     rules: Rules,
 ) -> Score:
     """1 unless a definitive phrase stands that nothing takes back (seed 5.3)."""
     if blank:
         return _not_measured(1.0, "empty summary")
-    found = [promises(named, summary, sources, rules) for named in rules.definitive]
+    found = [find_matches(named, summary, rules) for named in rules.definitive]
     definitive = sorted((phrase for of in found for phrase in of.standing), key=itemgetter("at"))
     let_off = sorted((phrase for of in found for phrase in of.let_off), key=itemgetter("at"))
     return _ratio(

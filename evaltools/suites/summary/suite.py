@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -121,7 +121,7 @@ def score_cases(
 ) -> pd.DataFrame:
     """The units frame by rule alone, a row a case in their order; evidence and lists are JSON text.
 
-    cases: (line, case). Each unknown tag or product is a warning, as `Problems.warn`. InputError for rules that changed
+    cases: (line, case). Each unknown tag is a warning, as `Problems.warn`. InputError for rules that changed
     since the options were made.
     """
     rules = rules_in_force(options)
@@ -129,15 +129,16 @@ def score_cases(
     chunks = [alone[start : start + CHUNK] for start in range(0, len(alone), CHUNK)]
     parts = workers.map(partial(_score_chunk, options=options), chunks)
     units = pd.concat(parts, ignore_index=True)
-    hint = cache(rules.nearest_tag)
-    product_hint = cache(rules.unknown_product)
     for (line, case), unknown in zip(cases, units["unknown_tags"]):
-        where = {"line": line, "id": case.id}
         for tag in json.loads(unknown):
-            message = f"unknown tag {tag!r}, left out of what is expected; {hint(tag)}"
-            warn("unknown-tag", message, field="summary_tags", **where)
-        if message := product_hint(case.metadata.product):
-            warn("unknown-product", message, field="product", **where)
+            message = f"unknown tag {tag!r}, left out of what is expected; {rules.nearest_tag(tag)}"
+            warn(
+                "unknown-tag",
+                message,
+                line=line,
+                id=case.id,
+                field="summary_tags",
+            )
     return units
 
 

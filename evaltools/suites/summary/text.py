@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
+from operator import itemgetter
 
 from ...core.files import toml_beside
 
@@ -80,7 +81,6 @@ for _ten, _n in [*NATIVE.items()]:
 """Tens and ones stand together: 열한."""
 
 TEN_THOUSAND = BIG["만"]
-HUNDRED_MILLION = BIG["억"]
 
 MOST_DIGITS = 16
 """Longer runs of digits are no quantity, and would cost time as an integer."""
@@ -105,17 +105,14 @@ _NO_CURRENCY = re.compile(f"(?!{_CURRENCY})")
 class Number:
     """A number at [start, end).
 
-    For one figure with scales (3천만), `lead` is the figure (3), `small` and `big` its scales (1000,
-    10,000): they tell what a bare figure before it means, as in 2~3천만원. For a compound number
-    `lead` is 0.
+    lead: the figure of one with scales (the 3 of 3천만): it tells what a bare figure before the number means, as in
+    2~3천만원. 0 for a number of several figures.
     """
 
     value: Value
     start: int
     end: int
-    lead: Value = 0
-    small: int = 1
-    big: int = 1
+    lead: Value
 
 
 def plain(digits: str) -> Value | None:
@@ -131,41 +128,34 @@ def written(value: Value) -> str:
     return f"{Decimal(value):.6f}".rstrip("0").rstrip(".")
 
 
-@dataclass(slots=True)
-class _Sum:
-    """A number while it is read: 1억 2천3백만 is closed section by section, each part by a scale."""
+_FALLING = sorted(SCALES.items(), key=itemgetter(1), reverse=True)
 
-    figure: Value | None = None  # what has no scale yet
-    section: Value = 0  # the parts of this section that 십, 백 or 천 closed
-    total: Value = 0  # the sections that 만, 억 or 조 closed
-    small: int = 1  # the last scales
-    big: int = 1
-    below: int = TEN_THOUSAND  # the next small scale must be smaller than this
+_IN_SHORT = re.compile("억[^만조]*천$")
+"""Hundreds of millions, then thousands: speech leaves 만 out (1억 2천 is 120 million)."""
 
-    @property
-    def value(self) -> Value:
-        return self.total + self.section + (self.figure or 0)
 
-    @property
-    def spoken(self) -> Value:
-        """The value as speech has it: hundreds of millions, then thousands (1억 2천) are 120 million."""
-        in_short = self.big == HUNDRED_MILLION and self.below == 1000 and not self.figure
-        return self.total + self.section * TEN_THOUSAND if in_short else self.value
+def number_value(text: str, spoken: bool = False) -> Value | None:
+    """The value of a number with scales; None where it is none, or they do not fall. spoken: as speech has sums.
 
-    def close(self, scale: int) -> bool:
-        """Close what is open by a scale, which must be smaller than those before it; False where it is not."""
-        if scale < TEN_THOUSAND:
-            if scale >= self.below:
-                return False
-            self.section += (1 if self.figure is None else self.figure) * scale
-            self.small = self.below = scale
-        else:
-            if scale >= self.big > 1:
-                return False
-            self.total += (self.section + (self.figure or 0) or 1) * scale
-            self.section, self.big, self.below = 0, scale, TEN_THOUSAND
-        self.figure = None
-        return True
+    >>> number_value("일억 이천만"), number_value("3천5백"), number_value("일억 오천", spoken=True)
+    (120000000, 3500, 150000000)
+    >>> print(number_value("이사"), number_value("조사"), number_value("3만 5만"))
+    None None None
+    """
+    text = text.strip()
+    if spoken and _IN_SHORT.search(text):
+        text += "만"
+    for word, scale in _FALLING:
+        head, is_there, rest = text.partition(word)
+        if is_there:
+            times = number_value(head) if head or word == "조" else 1
+            more = number_value(rest) if rest else 0
+            smaller = SMALL if word in BIG else {}
+            falls = smaller.keys() >= SCALES.keys() & set(head)
+            if times is None or more is None or more >= scale or not falls:
+                return None
+            return times * scale + more
+    return ONES.get(text, plain(text) if _FIGURE.fullmatch(text) else None)
 
 
 def read_number(text: str, start: int) -> Number | None:
@@ -183,50 +173,13 @@ def read_number(text: str, start: int) -> Number | None:
         return None
     end = first.end()
     best = Number(lead, start, end, lead)
-    reading = _Sum(lead)
     while (part := _PART.match(text, end)) and end - start < LONGEST:
-        if part["digits"]:
-            figure = plain(part["digits"])
-            if reading.figure is not None or figure is None:
-                break
-            end = part.end()
-            reading.figure = figure
-            if part["currency"] is None:
-                continue
-        elif not reading.close(SCALES[part["scale"]]):
-            break
         end = part.end()
-        is_one_figure = reading.value == lead * reading.small * reading.big
-        of_one = lead if is_one_figure and not part["digits"] else 0
-        best = Number(
-            reading.value,
-            start,
-            end,
-            of_one,
-            reading.small,
-            reading.big,
-        )
-    if best.end == end and _NO_CURRENCY.match(text, end):
-        return replace(best, value=reading.spoken)
+        if part["digits"] and part["currency"] is None:
+            continue
+        is_spoken = _NO_CURRENCY.match(text, end) and not _PART.match(text, end)
+        value = number_value(text[start:end].replace("여", ""), spoken=bool(is_spoken))
+        if value is None:
+            break
+        best = Number(value, start, end, 0 if _FIGURE.search(text, first.end(), end) else lead)
     return best
-
-
-def hangul_value(run: str, spoken: bool = False) -> Value | None:
-    """The value of a numeral in Hangul (삼천만, 일억 이천, 십이); None where it is none. spoken: as speech has sums.
-
-    >>> hangul_value("일억 이천만"), hangul_value("삼천"), hangul_value("일억 오천", spoken=True)
-    (120000000, 3000, 150000000)
-    >>> print(hangul_value("이사"), hangul_value("조사"))
-    None None
-    """
-    reading = _Sum()
-    for syllable in "".join(run.split()):
-        if syllable in ONES:
-            if reading.figure is not None:
-                return None
-            reading.figure = ONES[syllable]
-        elif (syllable == "조" and not reading.section and not reading.figure) or not reading.close(
-            SCALES[syllable]
-        ):
-            return None
-    return reading.spoken if spoken else reading.value

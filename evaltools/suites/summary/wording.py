@@ -11,13 +11,13 @@ in many sentences, so that a clause with it must be like one of the sources that
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ...core.files import Fields
 from .entities import ReadText, Texts
-from .facts import STOP, syllable_pairs
+from .facts import STOP, Words, syllable_pairs
 from .rules import PhraseSet, Rules
 from .text import normalise
 
@@ -39,15 +39,14 @@ NEEDED_WITHIN = 60
 Place = Fields
 """Evidence: `text`, and where it stands: `at` in the summary, `context` and `context_at` in a source."""
 
-STATED_RATE = "a source states the rate"
-
-_RATE = re.compile("[0-9]|전액|원금")
-
 ALIKE = 1 / 3
 """Share of the words and figures of the shorter of two clauses that stand in both, if they say the same."""
 
 MOST_CLAUSES = 200
 """Clauses of a text that are compared."""
+
+Clause = tuple[Place, Words]
+"""A clause by its first wording of a tag, as evidence, and the pairs of syllables and the figures in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,25 +149,6 @@ def around(
     return before + text[start:end] + after
 
 
-@dataclass(frozen=True, slots=True)
-class Clause:
-    """A clause of a text.
-
-    place: its first wording of a tag, as evidence; where none was looked for or found, the clause itself.
-    words: the pairs of syllables and the figures in it.
-    """
-
-    place: Place
-    worded: bool
-    words: frozenset[str]
-
-    def tells(self, source: Clause) -> bool:
-        """Whether it says what a clause of a source says: enough of its words and figures."""
-        shared = len(self.words & source.words)
-        sizes = len(self.words), len(source.words)
-        return shared > 0 and shared >= ALIKE * min(sizes)
-
-
 def find_tag(
     tag: str,
     summary: ReadText,
@@ -179,15 +159,14 @@ def find_tag(
     matches = find_matches(rules.known_tags[tag], summary, rules)
     if matches.standing:
         return matches, {}
-    strong = _carriers(rules.known_tags[tag], sources, rules)
-    weak = _carriers(rules.signs[tag], sources, rules)
-    found = find_matches(rules.signs[tag], summary, rules).standing
+    named = _carriers(rules.known_tags[tag], sources, rules)
+    told = [*named, *_carriers(rules.signs[tag], sources, rules)]
     standing = []
-    for clause in _clauses(summary, found)[:MOST_CLAUSES]:
-        source = next(filter(clause.tells, [*strong, *weak]), None)
-        if source and clause.worded:
-            standing.append({**source.place, **clause.place})
-    left_out = strong[0].place if strong and not standing else {}
+    for place, words in _clauses(summary, find_matches(rules.signs[tag], summary, rules)):
+        source = next((source for source, of_source in told if _is_alike(words, of_source)), None)
+        if source:
+            standing.append({**source, **place})
+    left_out = named[0][0] if named and not standing else {}
     return Matches(standing, matches.let_off), left_out
 
 
@@ -202,29 +181,9 @@ def weakly_said(
     for entity in summary.entities:
         tag = tag_of.get(entity.value)
         if tag in rules.tags and entity.key not in places:
-            for clause in _carriers(rules.signs[tag], sources, rules)[:1]:
-                places[entity.key] = clause.place
+            for place, _ in _carriers(rules.signs[tag], sources, rules)[:1]:
+                places[entity.key] = place
     return places
-
-
-def promises(
-    named: PhraseSet,
-    summary: ReadText,
-    sources: Texts,
-    rules: Rules,
-) -> Matches:
-    """The definitive phrases of a summary; a rate (100% 보상) is let off in a clause that tells a source's rate again.
-
-    The literal rules, which do not fold look-alikes, let nothing off.
-    """
-    matches = find_matches(named, summary, rules)
-    stated = _carriers(named, sources, rules) if rules.fold and matches.standing else []
-    for clause in _clauses(summary, matches.standing) if stated else ():
-        text = clause.place["text"]
-        if clause.worded and _RATE.search(text) and any(map(clause.tells, stated)):
-            matches.standing.remove(clause.place)
-            matches.let_off.append({**clause.place, "let_off": STATED_RATE, "by": text})
-    return matches
 
 
 def _carriers(
@@ -233,33 +192,31 @@ def _carriers(
     rules: Rules,
 ) -> list[Clause]:
     """The clauses of the sources in which any of the phrases stands, with the place in its context."""
-    carrying = []
+    carrying: list[Clause] = []
     for number, source in enumerate(sources):
-        matches = find_matches(named, source, rules).standing
-        for clause in _clauses(source, matches) if matches else ():
-            if clause.worded:
-                text, at = clause.place["text"], clause.place["at"]
-                place = {"text": text, "context": number, "context_at": at}
-                carrying.append(replace(clause, place=place))
+        for match, words in _clauses(source, find_matches(named, source, rules)):
+            place = {"text": match["text"], "context": number, "context_at": match["at"]}
+            carrying.append((place, words))
     return carrying[:MOST_CLAUSES]
 
 
-def _clauses(
-    read: ReadText,
-    matches: Sequence[Place],
-) -> list[Clause]:
-    """The clauses of a text, each with the first of the matches that begin in it."""
-    places = [match["at"][0] for match in matches]
-    begins = [entity.start for entity in read.entities]
+def _clauses(read: ReadText, matches: Matches) -> list[Clause]:
+    """The clauses of a text in which standing matches begin."""
+    if not matches.standing:
+        return []
+    ends = [0, *(match.end() for match in STOP.finditer(read.raw))]
+    first: dict[int, Place] = {}
+    for match in matches.standing:
+        first.setdefault(bisect_right(ends, match["at"][0]), match)
     clauses = []
-    start = 0
-    for end in [*(match.end() for match in STOP.finditer(read.raw)), len(read.raw)]:
-        text = read.raw[start:end]
-        worded = matches[bisect_left(places, start) : bisect_left(places, end)]
-        within = read.entities[bisect_left(begins, start) : bisect_left(begins, end)]
-        figures = {entity.key for entity in within}
-        words = syllable_pairs(normalise(text)) | figures
-        place = worded[0] if worded else {"text": text, "at": [start, end]}
-        clauses.append(Clause(place, bool(worded), words))
-        start = end
+    for number, place in [*first.items()][:MOST_CLAUSES]:
+        start, end = ends[number - 1 : number + 1]
+        figures = {entity.key for entity in read.entities if start <= entity.start < end}
+        clauses.append((place, syllable_pairs(normalise(read.raw[start:end])) | figures))
     return clauses
+
+
+def _is_alike(words: Words, others: Words) -> bool:
+    """Whether two clauses say the same: enough of the words and figures of the shorter one stand in both."""
+    shared = len(words & others)
+    return shared > 0 and shared >= ALIKE * min(len(words), len(others))
