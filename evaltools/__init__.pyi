@@ -17,10 +17,10 @@ from .core.suite import Suite as Suite
 from .core.suite import SuiteOptions as SuiteOptions
 from .core.suite import jsonl_suite as jsonl_suite
 from .core.workers import Workers as Workers
+from .report.evaluate import compare as compare
 from .report.evaluate import evaluate as evaluate
 from .report.evaluate import load as load
-from .report.make_study import compare as compare
-from .report.make_study import study as study
+from .report.evaluate import study as study
 from .report.run import Run as Run
 from .report.run import pass_at_k as pass_at_k
 from .report.study import Study as Study

@@ -25,9 +25,8 @@ from ..core.results import result_hash, run_folders
 from ..core.scoring import locate, run_names
 from ..core.suite import Suite
 from ..core.workers import Workers
-from ..report.evaluate import evaluate, load
+from ..report.evaluate import evaluate, load, study
 from ..report.gallery import build, replaceable
-from ..report.make_study import study
 from ..report.notebook import HTML, ReportJob, is_current, parameters_of, prepare
 from ..report.notebook import run as make_report
 from ..report.study import Study

@@ -33,7 +33,7 @@ from ..core.language import LANGUAGES, PACKAGE
 from ..core.plugins import get_suite
 from ..core.results import run_folders
 from ..core.workers import Workers
-from ..report.make_study import suite_of_run
+from ..report.evaluate import suite_of_run
 
 # a probability that is neither 0 nor 1
 PROBABILITY = Number(
@@ -131,7 +131,7 @@ suite_option = click.option(
     help="Suite of the runs (default: known by the names of their files).",
 )
 
-# of the commands that see several runs together: keywords of `report.make_study.study`
+# of the commands that see several runs together: keywords of `report.evaluate.study`
 study_options = together(
     suite_option,
     suite_file_option,

@@ -28,7 +28,9 @@ def show_result(
 
     `everything`: all metrics of a comparison, not only the headline.
     """
-    for sentence in [*study_sentences.outcomes(shown), *study_sentences.settling(shown)]:
+    for sentence in filter(
+        None, [*study_sentences.outcomes(shown), study_sentences.settling(shown)]
+    ):
         paragraph(sentence)
     if shown.candidates:
         echo(f"\nA {shown.baseline}")
@@ -78,8 +80,9 @@ def _show_table(
         is_blocked = texts["id"].isin(shown.blocked)
         texts.loc[is_blocked, list(heads.values())] = ""
         texts.loc[is_blocked, "verdict"] = "blocked"
-    elif (verdicts := getattr(shown, "verdicts", None)) is not None:
-        texts["verdict"] = texts["id"].map(verdicts.set_index("metric")["verdict"])
+    elif len(shown.results) == 1 and shown.suite.verdicts:
+        verdicts = shown.suite.verdicts(shown.results[0]).set_index("metric")["verdict"]
+        texts["verdict"] = texts["id"].map(verdicts)
     show_frame(texts.drop(columns="id").fillna(""), verbose or everything)
     for short in dict.fromkeys(filter(None, rows.get("short", ()))):
         paragraph(f"tied ({short}): {study_sentences.SHORTFALLS[short]}")

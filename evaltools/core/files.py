@@ -20,7 +20,8 @@ from typing import IO, Any
 from .errors import UsageError
 from .language import PACKAGE, first_ten, speaking
 
-NOTEBOOK = "metric_report.ipynb"  # of a report, in its folder
+# of a report, in its folder
+NOTEBOOK, HTML = "metric_report.ipynb", "metric_report.html"
 
 # names and their values: a JSON object, a row of a file, the columns of a unit
 Fields = dict[str, Any]

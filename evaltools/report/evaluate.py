@@ -1,36 +1,52 @@
-"""From an input to its numbers: the public `evaluate`, and `load` of a result that was written before."""
+"""From inputs to numbers: the public `evaluate`, `study` and `compare`, and `load` of a result that was written before."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from decimal import Decimal
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 from pyarrow import ArrowException
 
 from ..core.errors import OnError, Problems, UsageError
 from ..core.estimates import Method, Resampling
-from ..core.files import resolve
+from ..core.files import (
+    LONGEST_NAME,
+    RUN_NAME,
+    bytes_hash,
+    condition_of,
+    find_runs,
+    first_names,
+    natural,
+    resolve,
+    safe_name,
+)
 from ..core.manifest import require_replaceable, whole_folder
-from ..core.memory import as_files
-from ..core.plugins import get_suite, with_metrics
+from ..core.memory import as_files, is_data, is_path
+from ..core.plugins import get_suite, suite_of_path, with_metrics
 from ..core.records import settings_of
 from ..core.results import (
     UNITS,
     is_current,
+    read_manifest,
     read_result,
+    run_folders,
+    suite_of_manifest,
     write_result,
 )
-from ..core.scoring import (
-    locate,
-    planned_manifest,
-    require_target,
-    score_source,
-)
+from ..core.scoring import locate, planned_manifest, require_target, run_names, score_source
 from ..core.suite import Suite
 from ..core.workers import Workers
+from .result import Result, require_comparable
 from .run import Run, make_run
+from .study import Conditions, Study
 
 
 def evaluate(
@@ -114,7 +130,10 @@ def evaluate(
         return replace(run, folder=folder)
 
 
-def _write(run: Run, folder: Path) -> Run:
+def _write(
+    run: Run,
+    folder: Path,
+) -> Run:
     """Write the files of a run; returns it with the manifest that holds their hashes."""
     try:
         run.data.to_parquet(folder / UNITS, index=False)
@@ -125,11 +144,15 @@ def _write(run: Run, folder: Path) -> Run:
         run.suite.artifacts(run, folder)
     leads = {"headline": list(run.headline), "n_units": run.n_units}
     manifest = run.manifest.model_copy(update=leads)
-    manifest = write_result(folder, manifest, run.signature, run.frame, run.checks, run.verdicts)
+    verdicts = run.suite.verdicts(run) if run.suite.verdicts else None
+    manifest = write_result(folder, manifest, run.signature, run.frame, run.checks, verdicts)
     return replace(run, manifest=manifest)
 
 
-def save(run: Run, folder: Path) -> Run:
+def save(
+    run: Run,
+    folder: Path,
+) -> Run:
     """Write the results folder of a run that was scored without one, of all its units.
 
     UsageError where the result of another input is in its place.
@@ -159,3 +182,252 @@ def load(
     folder = resolve(folder)
     run = Run(**read_result(folder, suite), folder=folder)
     return run.where(query) if query else run
+
+
+# --- several runs together
+
+
+def study(
+    runs: Any,
+    *,
+    suite: str | Suite | None = None,
+    baseline: str | None = None,
+    name: str | None = None,
+    out: str | Path | None = None,
+    primary: str | None = None,
+    margin: Mapping[str, float] | None = None,
+    **settings: Any,
+) -> Study:
+    """Several runs together: means over seeds, and every condition compared with the baseline.
+
+    runs: a list of results, results folders or what `evaluate` takes, or the common prefix <run_id> of
+        folders named <run_id>__seed<N>_<mode>, which are the seeds of the condition run_id. A file or
+        data that hold several runs stand for all of them. Other runs are conditions of one run each. Or the results of
+        each condition by seed, {condition: {seed: result}}.
+    baseline: the condition that the others are compared with. Default: the first by name, or without
+        seeds the first given.
+    primary: the metric that is tested alone (default: the suite's).
+    margin: metric -> the largest difference that does not matter, in the metric's own unit; equivalence
+        within it is tested.
+    name: of the study; without one it is called by its conditions. suite: default is what the inputs look like.
+    out: the folder under which results/<condition>_aggregated/ are written, and results/<run>/ of runs without a folder.
+    settings: query, n_resamples, confidence, ci, seed, resampling, metrics, on_error, workers, fresh and
+        the options of the suite, as in `evaluate`.
+
+    Raises InputError and UsageError as `evaluate` does, and UsageError for a baseline that is none of the conditions,
+    for runs scored under different policies, and for a primary metric or margin that cannot be tested.
+
+    >>> import evaltools as et
+    >>> study = et.study(["example:memfin/memory_agent", "example:memfin/plain_llm"])
+    >>> study.baseline, study.candidates
+    ('memory_agent', ['plain_llm'])
+    """
+    if margin is not None and not isinstance(margin, Mapping):
+        raise UsageError(f"margin: expected {{metric: largest difference}}, got {margin!r}")
+    out = None if out is None else resolve(out)
+    conditions = runs
+    if not isinstance(runs, Mapping):
+        conditions = group(read_runs(runs, suite, out=out, **settings))
+    # conditions of a long table are named <condition>_<file>
+    beginning = f"{baseline}_"
+    named = [c for c in conditions if baseline in (None, c)]
+    named = named or [c for c in conditions if c.startswith(beginning)]
+    if baseline is not None and len(named) != 1:
+        raise UsageError(f"no condition {baseline!r} among {first_names(conditions)}")
+    first, *more = [c for c in conditions if c != named[0]] or [""]
+    if name is None:
+        is_seeded = any(map(any, conditions.values()))
+        name = f"{named[0]}_aggregated" if is_seeded else named[0]
+        if first:
+            name = f"{named[0]}_vs_{first}" + (f"_and_{len(more)}_more" if more else "")
+        if len(name.encode()) > LONGEST_NAME:
+            name = f"{name[:40]}_{bytes_hash(name.encode())[:8]}"
+    result = Study(
+        safe_name(name),
+        conditions,
+        named[0],
+        primary,
+        margin or {},
+    )
+    require_comparable(result.results)
+    if primary is not None:
+        result.directed(primary)
+    _ = result.frame  # what cannot be compared is said here
+    if out is not None and (result.seeds or len(result.results) > 1):
+        result.save(out, conditions)
+    return result
+
+
+def compare(
+    baseline: Any,
+    candidate: Any,
+    *,
+    suite: str | Suite | None = None,
+    primary: str | None = None,
+    margin: Mapping[str, float] | None = None,
+    bounds: Any = None,
+    better: str = "higher",
+    **settings: Any,
+) -> Study:
+    """Paired comparison of two runs, of two sets of seeds, or of two lists of numbers.
+
+    baseline, candidate: a result, a list of results (seeds of one condition), or a text as on the command
+        line: a run, a results folder, a run_id (the common prefix of folders <run_id>__seed<N>_<mode>), or
+        several joined by commas. Or two Series, paired by their index, or two lists of numbers, paired by
+        position; their metric is called "value".
+    bounds, better: of two lists: the least and the greatest value, and "higher" or "lower". Of runs of the
+        suite `table`, `bounds` is its option, {metric: (low, high)}.
+    margin, suite, primary, settings: as in `study`.
+
+    The result is a `Study` of two conditions: its differences are candidate less baseline, null where a
+    side was not measured. UsageError where a side holds several conditions or nothing is found.
+
+    >>> import evaltools as et
+    >>> cmp = et.compare("example:cr/no_memory", "example:cr/with_memory")
+    >>> int(cmp["tuple_f1_s2_refpol"]["n_seeds"])
+    3
+    >>> cmp = et.compare([0.1, 0.4, 0.35, 0.8] * 5, [0.2, 0.5, 0.3, 0.9] * 5)
+    >>> round(float(cmp["value"]["delta"]), 4), cmp["value"]["verdict"]
+    (0.0625, 'better')
+    """
+    if _is_values(baseline) != _is_values(candidate):
+        raise UsageError("a list of numbers compares with a list of numbers only")
+    if _is_values(baseline):
+        if better not in ("higher", "lower"):
+            raise UsageError(f"better: expected 'higher' or 'lower', got {better!r}")
+        settings |= {better: ["value"]} | ({"bounds": {"value": bounds}} if bounds else {})
+        tables = zip(("baseline", "candidate"), _as_tables(baseline, candidate))
+        baseline, candidate = (evaluate("table", t, name=name, **settings) for name, t in tables)
+    elif better != "higher":
+        raise UsageError("better: of two lists; of runs of the suite table lower=[NAME]")
+    elif bounds is not None:
+        settings["bounds"] = bounds
+    sides = [group(read_runs(side, suite, **settings)) for side in (baseline, candidate)]
+    for conditions in sides:
+        if len(conditions) > 1:
+            raise UsageError(f"one side holds several conditions: {first_names(conditions)}")
+    [(name_a, runs_a)], [(name_b, runs_b)] = (conditions.items() for conditions in sides)
+    if name_a == name_b:
+        name_a, name_b = f"{name_a} (A)", f"{name_b} (B)"
+    if len(runs_a) == len(runs_b) == 1:
+        # one run each: they pair by sample, whatever their seeds are called
+        runs_a, runs_b = ({"": run} for runs in (runs_a, runs_b) for run in runs.values())
+    conditions = {name_a: runs_a, name_b: runs_b}
+    return study(conditions, name="comparison", primary=primary, margin=margin)
+
+
+# --- the runs that an input stands for
+
+
+def as_inputs(runs: Any) -> list[Any]:
+    """What was given, one entry an input: a run, a path, a text as on the command line or data in memory is one.
+
+    A study stands for its runs. UsageError for what is none of these, and no list of them.
+    """
+    if isinstance(runs, Result):
+        return runs.results
+    if is_path(runs):
+        return find_runs(runs)
+    if is_data(runs):
+        return [runs]
+    if not isinstance(runs, Iterable):
+        raise UsageError(
+            f"expected runs: paths, results or data in memory, got {type(runs).__name__}"
+        )
+    return [entry for run in runs for entry in as_inputs(run)]
+
+
+def read_runs(
+    runs: Any,
+    suite: str | Suite | None,
+    query: str | None = None,
+    out: Path | None = None,
+    **settings: Any,
+) -> Iterator[Run]:
+    """The runs of all inputs: a run as it is, a results folder read, all else scored by `evaluate`.
+
+    An input may hold several runs. Without `suite` it is the one that an input looks like; UsageError where that is none
+    or several.
+    """
+    for entry in as_inputs(runs):
+        if isinstance(entry, Run):
+            run = entry.where(query) if query else entry
+            if out is not None and run.folder is None and not run.query:
+                run = save(run, out / "results" / run.name)
+            yield run
+        elif is_path(entry) and (folders := run_folders(resolve(entry))):
+            yield from (load(folder, query, suite) for folder in folders)
+        elif suite is None and not is_path(entry):
+            raise UsageError("data in memory: name its suite")
+        else:
+            of = get_suite(suite or suite_of_run(entry))
+            # data in memory are written once for all their runs
+            with as_files(entry, {}) as (file, _):
+                for name in run_names(of, file, Problems()):
+                    yield evaluate(of, file, name=name, query=query, out=out, **settings)
+
+
+def suite_of_run(path: str | Path) -> Suite:
+    """The suite of a results folder, or of a run to score. UsageError where that is none or several."""
+    path = resolve(path)
+    manifest = read_manifest(path)
+    return get_suite(suite_of_path(path)) if manifest is None else suite_of_manifest(manifest)
+
+
+def group(runs: Iterable[Run]) -> Conditions:
+    """Condition -> seed -> run.
+
+    Where all names tell a seed a condition is a run_id, in natural order; runs of one run_id in several modes make a
+    condition a mode. Else every run is a condition, in the order given. UsageError for two runs of one condition and
+    seed.
+    """
+    runs = list(runs)
+    if not runs:
+        raise UsageError("no runs given")
+    named = [(run.name, "", "", run) for run in runs]
+    if all(RUN_NAME.match(run.name) for run in runs):
+        named = [(*condition_of(run.name), run) for run in runs]
+        named.sort(key=lambda entry: [natural(part) for part in entry[:3]])
+    modes = defaultdict(set)
+    for run_id, _, mode, _ in named:
+        modes[run_id].add(mode)
+    conditions: Conditions = {}
+    for run_id, seed, mode, run in named:
+        condition = run_id if len(modes[run_id]) == 1 else f"{run_id}_{mode}"
+        of_seed = conditions.setdefault(condition, {})
+        if seed in of_seed:
+            raise UsageError(
+                f"{of_seed[seed].name!r} and {run.name!r} are runs of one condition "
+                "and seed; give them names of their own"
+            )
+        of_seed[seed] = run
+    return conditions
+
+
+# --- two lists of numbers
+
+
+def _is_values(side: Any) -> bool:
+    """Whether a side of a comparison is a Series, an array or a list of numbers."""
+    if isinstance(side, list | tuple | range):
+        return all(value is None or isinstance(value, Real | np.bool_ | Decimal) for value in side)
+    return hasattr(side, "dtype")
+
+
+def _as_tables(
+    baseline: Any,
+    candidate: Any,
+) -> Iterator[list[dict[str, Any]]]:
+    """The two sides as rows of a long table of the metric "value". Series pair by their index, all else by position.
+
+    UsageError for lists of different lengths.
+    """
+    by_index = isinstance(baseline, pd.Series) and isinstance(candidate, pd.Series)
+    if not by_index and len(baseline) != len(candidate):
+        raise UsageError(
+            f"lists of different lengths pair by no position: {len(baseline)} and "
+            f"{len(candidate)} numbers"
+        )
+    for side in (baseline, candidate):
+        pairs = side.items() if by_index else enumerate(side)
+        yield [{"id": str(key), "metric": "value", "value": value} for key, value in pairs]

@@ -29,7 +29,7 @@ from ..core.metric import Difference
 from ..stats.effects import unit_changes
 from ..stats.influence import formulas_of
 from .page import ANSWERED, families
-from .text import ENDS, titled, width_of
+from .text import ENDS, width_of
 
 # what a saved figure would say of when it was made
 MADE_AT = {"svg": "Date", "pdf": "CreationDate"}
@@ -186,14 +186,6 @@ class Plots:
 
     shown: Any
 
-    def _title(
-        self,
-        name: str,
-    ) -> str:
-        """The title of a metric with the arrow of its better direction."""
-        metric = self.shown.metric(name)
-        return titled(metric.shown_title, metric.better)
-
     def forest(
         self,
         *metrics: str,
@@ -220,7 +212,7 @@ class Plots:
         ends = {name: sum(f.ends) for name, f in formulas_of(shown.metrics).items()}
         names = rows["metric"]
         rows = rows.assign(
-            label=[self._title(name) for name in names],
+            label=[self.shown.titled(name) for name in names],
             axis=["" if math.isfinite(ends[name]) else name for name in names],
         )
         xlabel = say(
@@ -254,7 +246,9 @@ class Plots:
             drawn, name = result.metric(metric or result.primary), result.candidate()
             changes = unit_changes(result.labelled(result.baseline, name), drawn.name)
             sides = changes[["baseline", "candidate"]]
-            labels = [f"{self._title(drawn.name)}, {side}" for side in (result.baseline, name)]
+            labels = [
+                f"{self.shown.titled(drawn.name)}, {side}" for side in (result.baseline, name)
+            ]
         else:
             (run,) = result.results
             names = [name for name in run.headline if isinstance(run.metric(name), Difference)]
@@ -265,7 +259,7 @@ class Plots:
                 )
             of_sides = (drawn.subtrahend, drawn.minuend)
             sides = pd.concat(map(run.unit_values, of_sides), axis="columns")
-            labels = list(map(self._title, of_sides))
+            labels = list(map(self.shown.titled, of_sides))
         pairs = sides.set_axis(["x", "y"], axis="columns").astype(float).dropna().round(6)
         if pairs.empty:
             return Figure()
@@ -314,7 +308,7 @@ class Plots:
             ax.hist(
                 values,
                 bins=20,
-                label=[shown(self._title(of.name), 40) for of in values],
+                label=[shown(self.shown.titled(of.name), 40) for of in values],
             )
             ax.set(xlabel=say("value of a unit"), ylabel=say("samples"))
         return chart

@@ -7,41 +7,55 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
-from collections.abc import Mapping, Sized
+from collections.abc import Mapping, Sequence, Sized
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
-from ..core.check import LEVEL_WORDS
-from ..core.language import listed, say
+from ..core.check import (
+    LEVEL_WORDS,
+    Check,
+    checks_of_runs,
+    constant_metrics,
+    few_units,
+    lacking,
+    not_random,
+    one_sided_missing,
+    share_check,
+    worst_first,
+)
+from ..core.files import EXAMPLES, bytes_hash, dumps
+from ..core.language import language, listed, say
 from ..stats.influence import formulas_of
 from . import study_sentences
 from .page import macros
 from .samples import changed_units, groups_of_change, groups_of_run
 from .study_sentences import verdict_text
 from .tables import (
-    VERDICTS,
     HtmlTable,
     by_condition,
     fold,
     no_rows,
     p_head,
     shown_texts,
-    stack,
     table,
-    words,
 )
-from .text import ENDS, anchor, axis_over
-from .trust import is_bundled, short_signature, spoken_checks
+from .text import ENDS, axis_over, number
 
 if TYPE_CHECKING:
     from .result import Result
+    from .run import Run
 
 # most letters of the gist of a check in the trust line
 GIST = 60
+
+# what `ci_method` says of an interval that is a bootstrap
+BOOTSTRAPS = ("bca", "bca-t", "percentile")
 
 
 # --- tables
@@ -68,8 +82,10 @@ def metric_table(shown: Result, *names: str) -> HtmlTable:
         pieces.append(_strips(shown, frame, is_whole))
     if blocked := [name for name in names if name in shown.blocked]:
         titles = listed(map(shown.title, blocked))
-        pieces.append(words(say("Cannot be measured here: {names}", names=titles)))
-    return stack(pieces, frame) if pieces else no_rows(say("Metrics"), frame)
+        pieces.append(macros().words(say("Cannot be measured here: {names}", names=titles)))
+    if not pieces:
+        return no_rows(say("Metrics"), frame)
+    return HtmlTable(Markup("").join(pieces), frame)
 
 
 def _strips(
@@ -81,111 +97,164 @@ def _strips(
 
     A whole table is folded, and estimates stand in their groups there.
     """
-    level = say("{level} interval", level=shown.resampling.percent)
-    title, caption = say("Metric"), say("All metrics") if is_whole else ""
-    if not shown.candidates:
-        heads = {
-            "title": title,
-            "strip": level,
-            "value": say("value"),
-            "interval": level,
-            "ratio": say("of"),
-        }
-        group = frame["group"].map(say) if is_whole else ""
-        rows = _with_axes(
-            shown, frame.assign(group=group, primary=frame["metric"] == shown.primary)
-        )
-        return macros().strips(heads, rows, caption, is_whole)
     several = len(shown.candidates) > 1
-    heads = {
-        "title": say("condition") if several else title,
-        "baseline": shown.baseline,
-        "candidate": say("candidate") if several else shown.candidates[0],
-        "strip": level,
-        "difference": say("difference"),
-        "interval": level,
-        "p": say(p_head(frame)),
-        "n": "n",
-        "verdict": say("verdict"),
-    }
-    group = frame["metric"] if several else ""
-    rows = _with_axes(shown, frame.assign(value=frame["delta"], group=group))
-    for row in rows:
+    if shown.candidates:
+        frame = frame.assign(value=frame["delta"], group=frame["metric"] if several else "")
+    else:
+        group = frame["group"].map(say) if is_whole else ""
+        frame = frame.assign(group=group, primary=frame["metric"] == shown.primary)
+    rows = _with_axes(shown, frame)
+    for row in rows if shown.candidates else ():
         cells = row["cells"]
         if several:
             row["group"], cells["title"] = cells["title"], row["candidate"]
         cells["verdict"] = verdict_text(row)
-        row["kind"] = VERDICTS.get(row["verdict"], "info")
-    caption = say("Difference from {baseline} (shared samples)", baseline=shown.baseline)
-    return macros().strips(heads, rows, caption, is_whole)
+    p = p_head(frame) if shown.candidates else ""
+    return macros().strips(shown, rows, p, is_whole)
 
 
-def _with_axes(shown: Result, frame: pd.DataFrame) -> list[dict[Any, Any]]:
+def _with_axes(
+    shown: Result,
+    frame: pd.DataFrame,
+) -> list[dict[Any, Any]]:
     """Rows with the texts of their `cells` and their `axis`; those of one group, and in it of one axis, stand together.
 
-    All rows of a metric have one axis, and so have all metrics with the same limits, and all changes of such.
+    All rows of a metric have one axis, and so have all metrics with the same limits, and all differences of such.
     """
-    formulas = formulas_of(shown.metrics)
-    scales: list[Any] = []
+    ends = {name: formula.ends for name, formula in formulas_of(shown.metrics).items()}
+    scales = []
     for name in frame["metric"]:
-        low, high = formulas[name].ends
-        scale: Any = name
-        if math.isfinite(low + high):
-            scale = "" if shown.candidates or low < 0 else (round(low, 9), round(high, 9))
-        scales.append(scale)
+        low, high = ends[name]
+        of_limits = "" if shown.candidates else f"{low:.9g} {high:.9g}"
+        scales.append(of_limits if math.isfinite(low + high) else name)
     frame = frame.assign(axis=scales)
     order = [pd.factorize(frame[column])[0] for column in ("axis", "group")]
     rows = frame.iloc[np.lexsort(order)].to_dict("records")
     for row in rows:
-        scale, metric = row["axis"], shown.metric(row["metric"])
-        if isinstance(scale, str):
-            numbers = frame.loc[frame["axis"] == scale, list(ENDS)]
-            row["axis"] = axis_over(numbers.to_numpy().flat, bool(shown.candidates) or not scale)
+        metric = shown.metric(row["metric"])
+        is_signed = bool(shown.candidates) or -math.inf < ends[metric.name][0] < 0
+        numbers = frame.loc[frame["axis"] == row["axis"], list(ENDS)]
+        row["axis"] = axis_over(numbers.to_numpy().flat, is_signed)
         row["cells"] = shown_texts(row)
         row["about"] = f"{say(metric.description)} ({metric.name})".strip()
     return rows
 
 
-# --- whether to believe it, and where to look
+# --- whether to believe it
+
+
+def run_checks(run: Run) -> list[Check]:
+    """What the checks of every suite, and of its own, find in a run with estimates, in the language in force."""
+    checks = [*few_units(run.n_units, run.suite.unit, run.n_clustered)]
+    if run.suite.checks is not None:
+        checks += run.suite.checks(run)
+    # what these block leaves the headline, which the others look at
+    headline = replace(run, checks=tuple(checks)).headline
+    checks += constant_metrics(run.estimates, headline, run.unit_values)
+    # what was wrong with the input, but for what a check says under the same code
+    stated = {check.code for check in checks}
+    found = [problem for problem in run.manifest.problems if problem.code not in stated]
+    text = "This run is not complete: {what}" if run.manifest.incomplete else "input: {what}"
+    n = sum(problem.count for problem in found)
+    what = [f"{problem.count} × {problem.code}" for problem in found]
+    checks += share_check("input", "warning", text, n, 0, what=what)
+    return worst_first(checks)
+
+
+def study_checks(study: Result) -> list[Check]:
+    """What the checks of its runs found, and those of units and seeds that some runs lack; the worst first.
+
+    What is missing on one side is looked for on the metrics that lead.
+    """
+    missing = {run.name: study.n_units - run.n_units for run in study.results}
+    checks = [*lacking("missing-units", missing, study.n_units)]
+    if study.candidates:
+        differences = study.differences_of(*study.headline)
+        checks += [
+            *one_sided_missing(differences, partial(number, signed=True)),
+            *not_random(differences),
+        ]
+        text = "{n} samples of {baseline} and {candidate} pair by id but have other texts, and are left out."
+        for row in study.frame.drop_duplicates("candidate").to_dict("records"):
+            n = row["n_other_texts"]
+            checks += share_check("other-texts", "warning", text, n, n, **row)
+    if seeds := study.seeds:
+        lacks = {n: [s for s in seeds if s not in runs] for n, runs in study.conditions.items()}
+        checks += lacking("missing-seeds", lacks, len(seeds))
+    checks += checks_of_runs([spoken_checks(run) for run in study.results])
+    return worst_first(checks)
+
+
+def spoken_checks(shown: Result) -> Sequence[Check]:
+    """The checks in the language in force; those that a result holds are in English, as in metrics.json."""
+    if language() == "en":
+        return shown.checks
+    (first, *_) = shown.results
+    return run_checks(first) if first is shown else study_checks(shown)
 
 
 def trust_line(shown: Result) -> Markup:
     """Whether the numbers of a page can be believed, in a line that opens: how many checks failed, and their gist."""
     checks = spoken_checks(shown)
-    n_of = Counter[str](check.level for check in checks)
-    differences = shown.differences_of(*shown.headline)
-    incomplete = [run for run in shown.results if run.manifest.incomplete]
+    is_unfair = shown.differences_of(*shown.headline).get("not_random", ())
     lost = {
-        "incomplete": (len(incomplete), len(shown.results)),
-        "{n} of {total} headline metrics cannot be measured": (
-            len(shown.blocked.intersection(shown.usual)),
-            len(shown.usual),
-        ),
-        "{n} of {total} differences cannot be measured": (
-            sum(differences.get("not_random", ())),
-            len(differences),
-        ),
+        "incomplete": [run.manifest.incomplete for run in shown.results],
+        "{n} of {total} headline metrics cannot be measured": [
+            name in shown.blocked for name in shown.usual
+        ],
+        "{n} of {total} differences cannot be measured": is_unfair,
     }
-    counts = [say(text, n=n, total=total) for text, (n, total) in lost.items() if n]
-    if n_of["blocking"] and not counts:
-        counts.append(say(LEVEL_WORDS["blocking"]))
-    kind = "error" if counts else "warning" if n_of["warning"] else "good"
-    for level, one, several in (
-        ("warning", "1 caution", "{n} cautions"),
-        ("info", "1 note", "{n} notes"),
-    ):
-        if n := n_of[level]:
-            counts.append(say(one if n == 1 else several, n=n))
+    counts = [say(text, n=sum(of), total=len(of)) for text, of in lost.items() if any(of)]
     # the beginning of a sentence says the most of it
     gists = [re.split(r"[.:;] |[。；：]", c.message)[0].rstrip(".") for c in shown.doubts()]
     gist = listed([text for text in gists if len(text) <= GIST][:2], "; ")
-    return macros().trust(
-        " · ".join(counts) or say("No caution"),
-        study_sentences.whole_sentence("", gist),
-        kind,
-        LEVEL_WORDS,
-        checks,
-    )
+    return macros().trust(counts, gist, LEVEL_WORDS, checks)
+
+
+# --- how the numbers were made
+
+
+def short_signature(shown: Result) -> str:
+    """Eight hex digits that stand for the signature where it would be too long."""
+    return bytes_hash(shown.signature.encode())[:8]
+
+
+def count_methods(shown: Result) -> dict[str, int]:
+    """Method -> number of intervals in `frame`, the commonest first."""
+    frame = shown.frame
+    return frame.loc[frame["ci_low"].notna(), "ci_method"].value_counts().to_dict()
+
+
+def provenance(shown: Result) -> HtmlTable:
+    """Inputs with their hashes, policy, methods of the intervals, and signature, folded.
+
+    Times stand in the manifest only.
+    """
+    first = shown.results[0]
+    text = "{method}, {n_resamples:,} resamples, {level}, seed {seed}"
+    settings = say(text, level=first.resampling.percent, **dict(first.resampling))
+    used = [f"{name} {n}" for name, n in count_methods(shown).items()]
+    rows = [
+        (
+            say("input: {what}", what=entry.role),
+            f"{Path(entry.path).name} · {entry.bytes:,} B · sha256 {entry.sha256}",
+        )
+        for run in shown.results
+        for entry in run.manifest.inputs
+    ]
+    rows += [
+        (say("policy: {what}", what=key), value if isinstance(value, str) else dumps(value))
+        for key, value in first.policy.items()
+    ]
+    rows += [
+        (say("intervals"), "; ".join(filter(None, [settings, listed(used)]))),
+        (say("signature"), f"{shown.signature} ({short_signature(shown)})"),
+    ]
+    frame = pd.DataFrame(rows, columns=["what", "value"]).drop_duplicates()
+    return fold(say("Inputs, policy and signature"), table(frame))
+
+
+# --- the screen
 
 
 def first_screen(shown: Any) -> HtmlTable:
@@ -197,21 +266,20 @@ def first_screen(shown: Any) -> HtmlTable:
         (shown,) = shown.results
         what, groups = shown.name, groups_of_run(shown)
     elif shown.primary and len(shown.candidates) == 1:
-        changed = changed_units(shown, shown.primary, shown.candidate())
+        changed = changed_units(shown, shown.primary, shown.sides(shown.candidate()))
         groups = groups_of_change(changed, shown.candidate())
-    links = [
-        (f"{len(of):,}", name, anchor("group", name)) for name, of in groups.items() if len(of)
-    ]
     kind = [say(shown.suite.title), what]
-    if is_bundled(shown):
+    # which nobody may take for their own
+    inputs = [Path(entry.path) for run in shown.results for entry in run.manifest.inputs]
+    if inputs and all(path.is_relative_to(EXAMPLES) for path in inputs):
         kind.append(say("bundled example"))
     size = f"{study_sentences.size(shown)} · {short_signature(shown)}"
     pieces = [
         macros().first(kind, size, *study_sentences.finding(shown)),
         trust_line(shown),
-        macros().look(links) if links else Markup(),
-        words(" ".join(study_sentences.settling(shown))),
+        macros().look(groups),
+        macros().words(study_sentences.settling(shown)),
         shown.table(),
-        words(study_sentences.how(shown)),
+        macros().words(study_sentences.how(shown)),
     ]
-    return stack(pieces)
+    return HtmlTable(Markup("").join(pieces))

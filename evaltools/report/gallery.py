@@ -8,18 +8,16 @@ from typing import Any
 from urllib.parse import quote
 
 from ..core.errors import UsageError
-from ..core.files import write_text
+from ..core.files import HTML, write_text
 from ..core.json_files import read_model
 from ..core.language import say, speaking
 from ..core.manifest import NAME, Manifest
 from ..core.results import METRICS, MetricsFile, spoilt_files
 from .page import page
-from .tables import VERDICTS, shown_texts
+from .tables import shown_texts
 
 # stands in a page that this package made
 OURS = b'<meta name="generator" content="evaltools gallery">'
-
-REPORT = "metric_report.html"
 
 # level of a note, the worst first -> what it says of a result, and its colour
 LEVELS = {
@@ -78,46 +76,40 @@ def _card(
 ) -> Card:
     """What the page shows of one results folder; raises whatever is wrong with its files.
 
-    `lead`: the texts of the metric that leads; empty where a check blocks all. `verdict`, `trust`: (words, colour).
-    All words are in the language of the report.
+    `lead`: the texts of the metric that leads; empty where a check blocks all. `verdict`: what it is called, and what it
+    is; `trust`: (words, colour). All words are in the language of the report.
     """
     manifest = read_model(folder / NAME, Manifest)
     stored = read_model(folder / METRICS, MetricsFile)
     usable = {row.name: row for row in stored.metrics if row.name not in stored.blocked}
-    leads = [usable[n] for n in manifest.headline if n in usable]
+    leads = [usable[n].model_dump() for n in manifest.headline if n in usable]
     # of a condition that of its comparison, else the worst of its suite: fail, look, pass
     verdict = manifest.verdict or min((row.verdict for row in stored.verdicts), default="")
     # a difference without a verdict is no number that means nothing
-    only_warns = {"missing-not-random": "warning"}
-    levels = [only_warns.get(check.code, str(check.level)) for check in stored.checks or ()]
+    levels = [
+        "warning" if check.code == "missing-not-random" else str(check.level)
+        for check in stored.checks or ()
+    ]
     levels += ["incomplete"] * manifest.incomplete
     levels += ["spoilt"] * any(spoilt_files(folder, manifest))
     worst = min(levels, key=list(LEVELS).index, default="info")
     words, colour = LEVELS[worst]
     study = manifest.report or folder.name
-    report = out / "reports" / study / REPORT
-    is_inside = Path(study).name == study != ".."
+    report = f"reports/{study}/{HTML}"
+    is_there = Path(study).name == study != ".." and (out / report).is_file()
     with speaking(manifest.lang, manifest.suite):
-        lead = leads[0].model_dump() if leads else {}
         return {
             "name": folder.name,
             "title": manifest.condition or folder.name,
             "manifest": manifest,
             "suite": say(manifest.suite_title or manifest.suite),
-            "lead": shown_texts({**lead, "metric": lead["name"]}) if lead else {},
-            "verdict": (say(verdict), VERDICTS.get(verdict, "info")),
+            "lead": shown_texts({**leads[0], "metric": leads[0]["name"]}) if leads else {},
+            "verdict": (say(verdict), verdict),
             "trust": (say(words, n=levels.count(worst)), colour),
             "is_spoilt": worst == "spoilt",
-            "report": _address(out, report) if is_inside and report.is_file() else "",
-            "files": f"{_address(out, folder)}/",
+            "report": quote(os.fsencode(report)) if is_there else "",
+            "files": quote(os.fsencode(f"results/{folder.name}/")),
         }
-
-
-def _address(
-    out: Path,
-    path: Path,
-) -> str:
-    return quote(os.fsencode(path.relative_to(out)))
 
 
 def render(
@@ -126,12 +118,13 @@ def render(
 ) -> str:
     """The page: the results by suite, the newest first; a run of a condition only where it has a page, or is spoilt."""
     members = {name for card in cards for name in card["manifest"].runs}
-    suites: dict[str, list[Card]] = {}
-    for card in sorted(cards, key=lambda card: card["manifest"].started, reverse=True):
-        if card["report"] or card["is_spoilt"] or card["name"] not in members:
-            suites.setdefault(card["manifest"].suite, []).append(card)
+    shown = [
+        card
+        for card in sorted(cards, key=lambda card: card["manifest"].started, reverse=True)
+        if card["report"] or card["is_spoilt"] or card["name"] not in members
+    ]
     return page(
         "gallery/gallery.html.j2",
-        suites=sorted(suites.values(), key=lambda shown: shown[0]["suite"]),
+        cards=shown,
         incomplete=incomplete,
     )

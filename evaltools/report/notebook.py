@@ -20,6 +20,7 @@ from typing import Any
 from ..core import plugins
 from ..core.errors import WorkFailed
 from ..core.files import (
+    HTML,
     NOTEBOOK,
     Fields,
     asset_dir,
@@ -33,12 +34,10 @@ from ..core.language import say, speak
 from ..core.manifest import changed_files, locked, set_aside
 from . import page, paper
 from .study import Study
-from .tables import names_set
 
 # environment variable: with "spawn" every process of a notebook is started anew
 OPTION = "EVALTOOLS_KERNELS"
 
-HTML = "metric_report.html"
 OWN_FILE = re.compile(r"metric_report\.(html|ipynb)|paper\.(tex|md)|figures/\w[\w.-]*")
 
 # says what a report was made from, and vouches for its files
@@ -78,11 +77,9 @@ def prepare() -> None:
 
 def parameters_of(notebook: str | Path) -> list[str]:
     """The names that the parameters cell of a notebook sets, in order."""
-    path = asset_dir("notebooks") / notebook
-    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
-        if "parameters" in cell["metadata"].get("tags", []):
-            return names_set("".join(cell["source"]))
-    return []
+    from . import kernels
+
+    return list(kernels.papermill.inspect_notebook(str(asset_dir("notebooks") / notebook)))
 
 
 def is_current(job: ReportJob) -> bool:

@@ -25,11 +25,9 @@ from ..core.files import asset_dir
 from ..core.language import language, listed, say
 from .text import (
     anchor,
-    axis_labels,
     marked,
     safe,
     short,
-    text_class,
 )
 
 if TYPE_CHECKING:
@@ -167,9 +165,9 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    templates.globals["say"] = say
+    templates.globals |= {"say": say, "anchor": anchor}
     templates.filters["bdi"] = safe
-    for make_safe in (axis_labels, listed, marked, short, text_class, visible):
+    for make_safe in (listed, marked, short, visible):
         templates.filters[make_safe.__name__] = make_safe
     templates.tests["null"] = is_null
     return templates
@@ -210,12 +208,7 @@ def webfont_css(text: str) -> str:
     The font is a WOFF in a data: URL, limited by `unicode-range` to the same blocks, so that `FAMILY` can
     stand first in a font-family list. The same text always gives the same bytes.
     """
-    return _subset("".join(sorted(set(ANSWERED.findall(text)))))
-
-
-@cache
-def _subset(glyphs: str) -> str:
-    """The @font-face of `webfont_css` for these glyphs; pages and figures of a batch often use the same."""
+    glyphs = "".join(sorted(set(ANSWERED.findall(text))))
     if not glyphs:
         return ""
     from fontTools import subset

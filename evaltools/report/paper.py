@@ -14,9 +14,9 @@ from ..core.language import speaking
 from ..stats.influence import TRIAL
 from . import study_sentences
 from . import text as plain
+from .first_screen import BOOTSTRAPS, count_methods
 from .tables import by_condition, p_head, shown_texts, text_table
 from .text import Strong, latex_table, markdown_table
-from .trust import BOOTSTRAPS, count_methods
 
 if TYPE_CHECKING:
     from .result import Result

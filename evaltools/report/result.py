@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 from pandas.api.types import is_bool_dtype
 
+from .. import __version__
 from ..core.check import Check, check_lines
 from ..core.errors import UsageError
 from ..core.estimates import Resampling
-from ..core.files import nearest
+from ..core.files import natural, nearest
 from ..core.metric import AnyMetric
 from ..stats.influence import formulas_of
 from . import paper
-from .first_screen import first_screen, metric_table
+from .first_screen import first_screen, metric_table, provenance, spoken_checks
 from .samples import sample_view
 from .study_sentences import outcomes, size
 from .tables import HtmlTable, in_cell, text_table
-from .trust import provenance, signature, spoken_checks
+from .text import titled
 
 if TYPE_CHECKING:
     from .figures import Plots
@@ -54,11 +55,18 @@ class Result:
             return self.metrics[names.index(name)]
         if name:
             raise UsageError(f"no metric {name!r} in {self.suite.name}; {nearest(name, names)}")
-        raise UsageError(f"no headline metric of {self.suite.name} can be measured here; name a metric")
+        raise UsageError(
+            f"no headline metric of {self.suite.name} can be measured here; name a metric"
+        )
 
     def title(self, name: str) -> str:
         """The title of a metric in the language in force."""
         return self.metric(name).shown_title
+
+    def titled(self, name: str) -> str:
+        """The title of a metric with the arrow of its better direction."""
+        metric = self.metric(name)
+        return titled(metric.shown_title, metric.better)
 
     def queried(self, query: str) -> pd.DataFrame:
         """The units that a query finds, all for "". UsageError for a query that the units cannot answer."""
@@ -73,7 +81,11 @@ class Result:
                 f"{', '.join(sample_view(first).groups)}; columns: {', '.join(map(str, self.units))}"
             ) from e
 
-    def rows_of_part(self, part: Any, own: list[str]) -> pd.DataFrame:
+    def rows_of_part(
+        self,
+        part: Any,
+        own: list[str],
+    ) -> pd.DataFrame:
         """The units that a query finds, or for which a Series is true, or rows of them as they are.
 
         `own`: columns that tell whose they are. UsageError for anything else, and where there is none.
@@ -179,9 +191,9 @@ class Result:
         """How intervals are made."""
         return self.results[0].manifest.resampling
 
-    def doubts(self, *metrics: str) -> list[Check]:
-        """The checks that failed and are more than notes; `metrics`: as `study_checks` takes them."""
-        return [check for check in spoken_checks(self, *metrics) if check.level != "info"]
+    def doubts(self) -> list[Check]:
+        """The checks that failed and are more than notes."""
+        return [check for check in spoken_checks(self) if check.level != "info"]
 
     def to_frame(self) -> pd.DataFrame:
         """As `frame`."""
@@ -202,7 +214,23 @@ class Result:
     @property
     def signature(self) -> str:
         """One line that says how a number was made (after sacreBLEU); of a study by its first run, with all seeds."""
-        return signature(self)
+        run = self.results[0]
+        parts = {
+            "suite": run.suite.name,
+            **run.options.signature(),
+            "metrics": run.manifest.policy.get("metrics"),
+            "policy": run.manifest.policy["eval_policy_hash"],
+            "primary": self.declared,
+            "where": run.query or None,
+            "n": self.n_units,
+            "unit": "cluster" if self.n_clustered else run.suite.unit,
+            "ci": f"{run.resampling.method}{100 * run.resampling.confidence:g}",
+            "resamples": run.resampling.n_resamples,
+            "seed": run.resampling.seed,
+            "seeds": ",".join(sorted(self.seeds, key=natural)) or None,
+            "version": __version__,
+        }
+        return "|".join(f"{key}:{value}" for key, value in parts.items() if value is not None)
 
     def table(self, *names: str) -> HtmlTable:
         """Metrics (by default the headline) as the report has them: of several conditions differences, else values.
@@ -265,11 +293,11 @@ class Result:
         """Number of metrics."""
         return len(self._rows())
 
-    def __contains__(self, metric: object) -> bool:
-        return metric in self._rows().index
 
-
-def n_distinct(runs: Iterable[Run], column: str) -> int:
+def n_distinct(
+    runs: Iterable[Run],
+    column: str,
+) -> int:
     """Number of different values in a column of the units of some runs; 0 where none has it."""
     values = [run.data[column] for run in runs if column in run.data]
     return int(pd.concat(values).nunique(dropna=False)) if values else 0

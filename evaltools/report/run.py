@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,19 +13,18 @@ from ..core.check import Check
 from ..core.errors import UsageError
 from ..core.estimates import from_public, marked_blocked, public_frame
 from ..core.files import Fields
-from ..core.language import language, speak, speaking
+from ..core.language import language, say, speak, speaking
 from ..core.manifest import Manifest
 from ..core.metric import AnyMetric, Metric, MetricTable, subset
 from ..core.results import suite_of_manifest
 from ..core.suite import Suite, decoded
 from ..stats.breakdown import breakdown
-from ..stats.effects import differing, unit_changes, unit_values
-from ..stats.influence import label
+from ..stats.effects import unit_values
 from ..stats.intervals import estimate
+from .first_screen import run_checks
 from .result import Result, require_comparable
-from .samples import samples_of_run
-from .tables import HtmlTable
-from .trust import run_checks
+from .samples import by_sample, changed_units, groups_of_run, sample_view, samples
+from .tables import HtmlTable, no_rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -92,11 +90,6 @@ class Run(Result):
         return public_frame(self.estimates)
 
     @property
-    def verdicts(self) -> pd.DataFrame | None:
-        """What the suite judges of single metrics (`Suite.verdicts`); None where it judges none."""
-        return self.suite.verdicts(self) if self.suite.verdicts else None
-
-    @property
     def policy(self) -> Fields:
         """All that decided the numbers."""
         return self.manifest.policy
@@ -138,12 +131,14 @@ class Run(Result):
         return decoded(self.data, self.suite)
 
     def unit_values(self, metric: str) -> pd.Series:
-        """The metric of each unit alone, by the unit's name; nan where the unit has none."""
-        return unit_values(self.data, self.metrics, self.suite.unit, self.metric(metric).name)
+        """The metric of each sample alone, by the name of the sample; nan where it has none."""
+        unit = self.suite.unit
+        samples = by_sample(self.data, unit)
+        return unit_values(samples, self.metrics, unit, self.metric(metric).name)
 
     def where(
         self,
-        part: str | pd.DataFrame | pd.Series,
+        part: Any,
         query: str = "",
     ) -> Run:
         """A run over some of the units, with its own intervals.
@@ -178,7 +173,7 @@ class Run(Result):
 
     def by(
         self,
-        column: str | pd.Series | Sequence[Any] | Callable[[pd.DataFrame], Any],
+        column: Any,
         *metrics: str,
     ) -> pd.DataFrame:
         """Metrics (by default the headline) within each part of the units, with intervals.
@@ -208,15 +203,14 @@ class Run(Result):
         other: Run,
         metric: str | None = None,
     ) -> pd.DataFrame:
-        """The units that carry the difference of a metric (default: the primary one) between two runs.
+        """The samples that carry the difference of a metric (default: the primary one) between two runs.
 
         Columns: those of `unit_changes` (baseline is this run, candidate the other). The largest influence first.
         UsageError for runs that cannot be compared.
         """
         require_comparable([self, other])
-        runs = [(run.name, {"": run.data}) for run in (self, other)]
-        sides = label(runs, self.metrics, self.suite.unit)
-        return differing(unit_changes(sides, self.metric(metric or self.primary).name))
+        sides = [*self.conditions.items(), *other.conditions.items()]
+        return changed_units(self, metric or self.primary, sides)
 
     # --- what it shows
 
@@ -235,7 +229,24 @@ class Run(Result):
         >>> run.samples("outcome_refpol == 'break'").frame["outcome_refpol"].unique().tolist()
         ['break']
         """
-        return samples_of_run(self, which, caption)
+        view = sample_view(self)
+        if which is None:  # the heading of the section says what these are
+            groups, of_group = groups_of_run(self), ""
+            query = " or ".join(f"({query})" for query, _ in view.groups.values())
+        else:
+            groups = {}
+            query, of_group = view.groups.get(which, (which, which or say("All units")))
+        units = self.queried(query)
+        if units.empty:
+            return no_rows(caption or of_group or say("Samples"), units)
+        return samples(
+            view.order(self, units),
+            view,
+            groups,
+            caption or of_group,
+            units,
+            caption or which or "",
+        )
 
     # --- pickle: a suite holds functions, which cannot be pickled
 

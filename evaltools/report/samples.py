@@ -5,7 +5,8 @@ A suite says how its samples are browsed (`SampleView`): what of a sample stands
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,15 +14,19 @@ import pandas as pd
 
 from ..core.files import Fields
 from ..core.language import say
-from ..stats.effects import differing, unit_changes, unit_values
+from ..stats.effects import differing, unit_changes
 from ..stats.influence import label
 from .page import macros
 from .tables import HtmlTable, no_rows
-from .text import CLIP, anchor, plain, titled, whole
+from .text import CLIP, anchor, plain, whole
 
 if TYPE_CHECKING:
+    from .result import Result
     from .run import Run
     from .study import Study
+
+    # two conditions, each with its runs by seed
+    Sides = Iterable[tuple[str, Mapping[str, Run]]]
 
 # label of a group of units that differ -> the sign of their change
 CHANGES = {"Higher": 1, "Lower": -1, "Differs by seed": 0}
@@ -121,39 +126,35 @@ def samples(
     True
     """
     groups = {group: members for group, members in groups.items() if len(members)}
-    cards: dict[Any, tuple[str, list[int], dict[str, list[Any]]]] = {}
-    for index, unit in zip(units.index, units.head(MOST).to_dict("records")):
-        card = {**unit, **view.card(unit)}
-        key = index, card[view.id]
-        if key not in cards:
-            of = [n for n, members in enumerate(groups.values(), 1) if index in members]
-            cards[key] = (
-                anchor(
-                    "sample",
-                    within,
-                    card[view.id],
-                ),
-                of,
-                {},
+    carried, cards = units.head(MOST), []
+    by_sample = defaultdict(list)
+    for index, unit in zip(carried.index, carried.to_dict("records")):
+        by_sample[index, unit[view.id]].append(unit)
+    for (index, sample), of_sample in by_sample.items():
+        name = anchor("sample", within, sample)
+        alike: dict[str, list[Any]] = {}
+        for unit in of_sample:
+            card = {**unit, **view.card(unit)}
+            places = card.get("places") or ()
+            texts = {c: placed(plain(card[c]), c, places) for c in view.texts if c in card}
+            piece = macros().sample(
+                name,
+                len(alike),
+                card,
+                view,
+                texts,
             )
-        name, _, alike = cards[key]
-        places = card.get("places") or ()
-        texts = {c: placed(plain(card[c]), c, places) for c in view.texts if c in card}
-        piece = macros().sample(
-            name,
-            len(alike),
-            card,
-            view,
-            texts,
-        )
-        alike.setdefault(piece, []).append(card.get("by"))
+            alike.setdefault(piece, []).append(card.get("by"))
+        of = [n for n, members in enumerate(groups.values(), 1) if index in members]
+        cards.append((name, of, alike))
     html = macros().samples(
-        list(cards.values()),
-        len({index for index, _ in cards}),
+        cards,
+        carried.index.nunique(),
         units.index.nunique(),
         say(caption),
         view.legend,
-        [(group, anchor("group", within, group), len(of)) for group, of in groups.items()],
+        groups,
+        within,
     )
     return HtmlTable(html, frame)
 
@@ -186,30 +187,22 @@ def sample_view(shown: Run | Study) -> SampleView:
     units = shown.results[0].units
     unit, sample = shown.suite.unit, "item" if "item" in units else shown.suite.unit
     rows = {f"{name}: value": shown.title(name) for name in shown.headline}
+    lower = [metric.name for metric in shown.metrics if metric.better == "lower"]
     texts = [column for column in TEXTS if column in units][:1]
     if units[sample].is_unique:  # of a sample with trials they would be the first one's
         others = units.select_dtypes("str").columns.difference([unit, sample, *texts], sort=False)
         rows |= {name: name for name in others[units[others].nunique() > 1][:MOST_TEXTS]}
 
-    def order(run: Run, units: pd.DataFrame) -> pd.DataFrame:
-        """Each sample once, with its values, the lowest value of the primary metric first."""
-        data = _by_sample(run.data, unit)
-        values = {
-            f"{name}: value": unit_values(
-                data,
-                run.metrics,
-                unit,
-                name,
-            )
-            for name in shown.headline
-        }
-        units = units.drop_duplicates(sample).join(pd.DataFrame(values), on=sample)
-        if not shown.primary:
-            return units
-        is_best_first = run.metric(shown.primary).better == "lower"
+    def order(
+        run: Run,
+        units: pd.DataFrame,
+    ) -> pd.DataFrame:
+        """Each sample once, with its values, the worst value of the primary metric first."""
+        values = pd.DataFrame({f"{name}: value": run.unit_values(name) for name in shown.headline})
+        units = units.drop_duplicates(sample).join(values, on=sample)
         return units.sort_values(
-            f"{shown.primary}: value",
-            ascending=not is_best_first,
+            list(values)[:1],
+            ascending=shown.primary not in lower,
             kind="stable",
         )
 
@@ -232,7 +225,10 @@ def sample_view(shown: Run | Study) -> SampleView:
     )
 
 
-def _by_sample(units: pd.DataFrame, unit: str) -> pd.DataFrame:
+def by_sample(
+    units: pd.DataFrame,
+    unit: str,
+) -> pd.DataFrame:
     """Units of which each is a sample of its own, where they are clusters of samples."""
     own = units.get("item", units[unit])
     return units.assign(**{unit: own}).drop(columns="item", errors="ignore")
@@ -249,57 +245,25 @@ def groups_of_run(run: Run) -> dict[str, pd.Index]:
     return groups
 
 
-def samples_of_run(
-    run: Run,
-    which: str | None = None,
-    caption: str = "",
-) -> HtmlTable:
-    """The browser of `Run.samples`."""
-    view, units = sample_view(run), run.units
-    groups: dict[str, pd.Index] = {}
-    of_group = ""  # the heading of the section says it
-    if which is None:
-        groups = groups_of_run(run)
-        if groups:
-            units = units[units.index.isin(set[object]().union(*groups.values()))]
-    else:
-        query, of_group = view.groups.get(which, (which, which or say("All units")))
-        units = run.queried(query)
-    if units.empty:
-        return no_rows(caption or of_group or say("Samples"), units)
-    return samples(
-        view.order(run, units),
-        view,
-        groups,
-        caption or of_group,
-        units,
-        caption or which or "",
-    )
-
-
 # --- two conditions
 
 
 def changed_units(
-    study: Study,
+    shown: Result,
     metric: str,
-    candidate: str,
+    sides: Sides,
 ) -> pd.DataFrame:
-    """The samples that carry a difference (`stats.unit_changes`).
+    """The samples that carry the difference of two conditions in a metric of theirs (`stats.unit_changes`).
 
     One with a value on one side only changes as it moves the whole. Samples of a cluster may differ where it does not.
     """
-    unit = study.suite.unit
-    sides = []
-    for name in (study.baseline, candidate):
-        runs = study.conditions[name].items()
-        sides.append((name, {seed: _by_sample(run.data, unit) for seed, run in runs}))
-    labelled = label(
-        sides,
-        study.metrics,
-        unit,
-    )
-    return differing(unit_changes(labelled, study.metric(metric).name))
+    unit = shown.suite.unit
+    frames = [
+        (name, {seed: by_sample(run.data, unit) for seed, run in runs.items()})
+        for name, runs in sides
+    ]
+    labelled = label(frames, shown.metrics, unit)
+    return differing(unit_changes(labelled, shown.metric(metric).name))
 
 
 def groups_of_change(
@@ -308,15 +272,13 @@ def groups_of_change(
 ) -> dict[str, pd.Index]:
     """Label of each group of samples that changed -> their names."""
     signs = np.sign(changed["change"].fillna(changed["influence"]).fillna(0))
-    groups = {}
-    for change, sign in CHANGES.items():
-        name = say(
-            "{group} under {candidate}",
-            group=say(change),
-            candidate=candidate,
+    text = "{group} under {candidate}"
+    return {
+        say(text, group=say(change), candidate=candidate): pd.Index(
+            changed[signs == sign].iloc[:, 0]
         )
-        groups[name] = pd.Index(changed[signs == sign].iloc[:, 0])
-    return groups
+        for change, sign in CHANGES.items()
+    }
 
 
 def samples_that_differ(
@@ -329,18 +291,14 @@ def samples_that_differ(
     Of each sample the cards of the baseline's runs, then those of the candidate's.
     """
     view = sample_view(study)._replace(fields={})  # long beside one another; runs have them
-    title = titled(study.metric(metric).shown_title, study.metric(metric).better)
-    caption = f"{title}, {study.baseline} → {candidate}"
-    changed = changed_units(
-        study,
-        metric,
-        candidate,
-    )
+    caption = f"{study.titled(metric)}, {study.baseline} → {candidate}"
+    sides = study.sides(candidate)
+    changed = changed_units(study, metric, sides)
     if changed.empty:
         return no_rows(say("{metric}: samples that differ", metric=caption), changed)
     names, found = changed.iloc[:, 0], []
-    for condition in (study.baseline, candidate):
-        for seed, run in study.conditions[condition].items():
+    for condition, runs in sides:
+        for seed, run in runs.items():
             own = run.units.get("item", run.units[study.suite.unit])
             units = view.order(run, run.units[own.isin(names)])
             units = units.assign(by=[(condition, seed)] * len(units))

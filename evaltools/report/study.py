@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from markupsafe import Markup
 
 from ..core.check import Check
 from ..core.errors import UsageError
 from ..core.estimates import marked_blocked, public_frame
-from ..core.files import first_names
-from ..core.language import speaking
+from ..core.files import first_names, safe_name, write_csv
+from ..core.language import language, speaking
+from ..core.manifest import Manifest, Member, require_replaceable, whole_folder
 from ..core.metric import AnyMetric, MetricTable
+from ..core.results import write_result
 from ..core.suite import Suite
 from ..stats.breakdown import PART, by_parts, compare_parts
-from ..stats.compare import compare_all, ranks
+from ..stats.compare import CONTRACT, compare_all, ranks
 from ..stats.influence import Condition, label
 from ..stats.intervals import aggregate
 from ..stats.plan import plan
 from . import paper, study_sentences
-from .result import Result
+from .first_screen import study_checks
+from .result import Result, n_distinct
 from .run import Run
 from .samples import samples_that_differ
-from .tables import HtmlTable, fold, no_rows, stack
-from .trust import study_checks
+from .tables import HtmlTable, fold, no_rows
 
 Conditions = dict[str, dict[str, Run]]  # by seed; the seed of a system of one run is ""
 
@@ -45,6 +51,8 @@ SCORE_COLUMNS = [
     "n_units",
     "n_seeds",
 ]
+# columns of aggregated_mean_std.csv
+AGGREGATED = ["metric", "mean", "std", "n_seeds", "ci_low", "ci_high", "min", "max", "blocked"]
 # columns of `frame` that are null where a check blocks the metric
 TEST_COLUMNS = ["p_value", "p_adjusted", "mde", "equivalence_low", "equivalence_high"]
 
@@ -94,6 +102,10 @@ class Study(Result):
             raise UsageError(f"candidate: expected one of [{known}], got {name!r}")
         return name or study_sentences.by_finding(self)[0]
 
+    def sides(self, candidate: str) -> list[tuple[str, dict[str, Run]]]:
+        """The baseline and a candidate, each with its runs."""
+        return [(name, self.conditions[name]) for name in (self.baseline, candidate)]
+
     def labelled(self, *names: str) -> list[Condition]:
         """These conditions, with the same labels for their units."""
         runs = [
@@ -119,7 +131,7 @@ class Study(Result):
             own = rows[rows.index.isin(places)]
             yield condition, seed, run, own.set_axis(run.data.index[own.index - places.start])
 
-    def where(self, part: str | pd.DataFrame | pd.Series) -> Study:
+    def where(self, part: Any) -> Study:
         """The study over some of the units of every run, with its own intervals.
 
         `part`: a query on the units, true or false for each, or rows of `units`, whose columns may be new or changed.
@@ -281,8 +293,83 @@ class Study(Result):
         names = [self.candidate(candidate)] if candidate else study_sentences.by_finding(self)
         browsers = [samples_that_differ(self, metric, name) for name in names]
         folded = [fold(name, piece) for name, piece in zip(names[1:], browsers[1:])]
-        return stack([browsers[0], *folded], browsers[0].frame)
+        return HtmlTable(Markup("").join([browsers[0], *folded]), browsers[0].frame)
 
     def paragraph(self) -> str:
         """Methods and results in words, for a paper; paragraphs are split at empty lines."""
         return "\n\n".join(paper.paragraphs(self))
+
+    # --- the files of results/<condition>_aggregated/
+
+    @property
+    def comparison(self) -> pd.DataFrame:
+        """The rows of comparison.csv: every candidate against the baseline."""
+        return self.frame[[*CONTRACT, "blocked"]]
+
+    def save(
+        self,
+        out: Path,
+        conditions: Iterable[str],
+    ) -> list[Path]:
+        """Write results/<condition>_aggregated/ for these conditions, each whole; returns them.
+
+        UsageError, and nothing is written, where the result of a run or of another suite stands in the
+        place of one.
+        """
+        targets = {name: out / "results" / f"{safe_name(name)}_aggregated" for name in conditions}
+        for target in targets.values():
+            stored = require_replaceable(target)
+            if stored and (stored.kind, stored.suite) != ("aggregate", self.suite.name):
+                raise UsageError(
+                    f"{target} holds {stored.run} ({stored.suite} {stored.kind}); give another --out"
+                )
+        for condition, target in targets.items():
+            estimates = self.estimates[self.estimates["condition"] == condition]
+            columns = ["condition", *AGGREGATED] if self.candidates else AGGREGATED
+            tables = {"aggregated_mean_std": estimates.rename(columns={"value": "mean"})[columns]}
+            if self.candidates:
+                tables["comparison"] = self.comparison
+                if condition == self.baseline and self.directions.get(self.primary):
+                    tables["ranks"] = self.rank()
+            rows = public_frame(estimates).join(estimates["n_seeds"])
+            with whole_folder(target) as folder:
+                for name, table in tables.items():
+                    write_csv(folder / f"{name}.csv", table)
+                write_result(
+                    folder, self._manifest(condition, target), self.signature, rows, self.checks
+                )
+        return list(targets.values())
+
+    def _manifest(
+        self,
+        condition: str,
+        target: Path,
+    ) -> Manifest:
+        """The manifest of one condition of a self."""
+        runs = list(self.conditions[condition].values())
+        found = study_sentences.verdicts(self)
+        if self.candidates:
+            found[self.baseline] = "baseline"
+        changed = {
+            "kind": "aggregate",
+            "headline": list(self.headline),
+            "n_units": n_distinct(runs, self.suite.unit),
+            "run": f"{condition}_aggregated",
+            "report": self.name,
+            "condition": condition,
+            "verdict": found.get(condition, ""),
+            "baseline": self.baseline,
+            "primary": self.declared or "",
+            "margin": dict(self.margin),
+            "runs": [run.name for run in runs],
+            "folders": [
+                os.path.relpath(run.folder or target.parent / run.name, target) for run in runs
+            ],
+            "inputs": [entry for run in runs for entry in run.manifest.inputs],
+            "members": [Member(**run.manifest.model_dump()) for run in self.results],
+            "problems": [problem for run in runs for problem in run.manifest.problems],
+            "answered_by": {},
+            "lang": language(),
+            "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        }
+        return self.results[0].manifest.model_copy(update=changed)

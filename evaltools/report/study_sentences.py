@@ -7,7 +7,7 @@ take their sentences on them from here. The English texts are the keys of the tr
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import chain
+from decimal import Context
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -16,10 +16,10 @@ from ..core.estimates import Resampling, Row, is_null
 from ..core.language import listed, say
 from ..core.metric import metric_title
 from ..stats.compare import POWER
-from ..stats.effects import MIN_UNITS
+from ..stats.effects import MIN_UNITS, ROUGH
 from ..stats.formulas import NEW_SEEDS, THESE_RUNS, THESE_TWO_RUNS, THIS_RUN
 from .tables import p_head, shown_texts
-from .text import interval, mde_text, number, p_equation
+from .text import interval, number, p_text
 
 if TYPE_CHECKING:
     from .result import Result
@@ -65,7 +65,10 @@ COVER = {
 }
 
 
-def _said(row: Row, texts: Mapping[str, str]) -> str:
+def _said(
+    row: Row,
+    texts: Mapping[str, str],
+) -> str:
     """What the texts, by verdict, say of a row."""
     verdict = row["verdict"]
     if verdict == "too few" and row["n_units"] < MIN_UNITS:
@@ -121,13 +124,17 @@ def verdict_parts(
         details.append(f"{say('{level} interval', level=level)} {bounds}")
     if verdict != "too few":
         adjusted = row["p_adjusted"]
-        details.append(p_equation(row["p_value"] if is_null(adjusted) else adjusted))
+        p = p_text(row["p_value"] if is_null(adjusted) else adjusted)
+        details.append(f"p = {p}".replace("= <", "<"))
     if row["short"]:
         details.append(say("no verdict: {why}", why=say(SHORTFALLS[row["short"]])))
     return finding, say("{details}.", details=listed(details, "; "))
 
 
-def whole_sentence(finding: str, details: str) -> str:
+def whole_sentence(
+    finding: str,
+    details: str,
+) -> str:
     """A finding and the numbers behind it as one sentence; the finding alone where there are none."""
     return say("{finding}: {details}", finding=finding, details=details) if details else finding
 
@@ -186,9 +193,11 @@ def _value(
 def _among_several(study: Result) -> str:
     """Which of several conditions differ from the baseline."""
     found = []
-    for verdict, names in _confirmed(study).items():
-        text = "{names} is {verdict}" if len(names) == 1 else "{names} are {verdict}"
-        found.append(say(text, names=names, verdict=say(verdict)))
+    for word in CONFIRMED:
+        names = [name for name, verdict in verdicts(study).items() if verdict == word]
+        if names:
+            text = "{names} is {verdict}" if len(names) == 1 else "{names} are {verdict}"
+            found.append(say(text, names=names, verdict=say(word)))
     text = "No difference from {baseline} is confirmed on “{title}” ({n} conditions)"
     if found:
         text = "Compared with {baseline} on “{title}”, {found}"
@@ -201,25 +210,28 @@ def _among_several(study: Result) -> str:
     )
 
 
-def _confirmed(study: Result) -> dict[str, list[str]]:
-    """Verdict -> the candidates of which it is confirmed on the primary metric."""
+def verdicts(study: Result) -> dict[str, str]:
+    """Candidate -> its verdict on the primary metric."""
     rows = study.differences_of(study.primary)
-    found = {word: rows.loc[rows["verdict"] == word, "candidate"].tolist() for word in CONFIRMED}
-    return {verdict: names for verdict, names in found.items() if names}
+    return dict(zip(rows.get("candidate", ()), rows.get("verdict", ())))
 
 
 def by_finding(study: Result) -> list[str]:
     """The candidates, those first that the finding of a study names, in its order."""
-    return list(dict.fromkeys([*chain(*_confirmed(study).values()), *study.candidates]))
+    order = {verdict: place for place, verdict in enumerate(CONFIRMED, -len(CONFIRMED))}
+    found = verdicts(study)
+    return sorted(study.candidates, key=lambda name: order.get(found.get(name, ""), 0))
 
 
-def settling(study: Result) -> list[str]:
-    """What difference could be confirmed, where the only candidate is not shown to differ."""
+def settling(study: Result) -> str:
+    """What difference could be confirmed, where the only candidate is not shown to differ; else ""."""
     rows = study.differences_of(study.primary).to_dict("records")
     text = "These data can confirm differences of {now} or more ({power:.0%} power)."
     if len(rows) != 1 or rows[0]["verdict"] != "tied" or is_null(rows[0]["mde"]):
-        return []
-    return [say(text, now=mde_text(rows[0]), power=POWER)]
+        return ""
+    # with the digits that are known
+    known = Context(prec=1 if rows[0]["n_units"] < ROUGH else 2)
+    return say(text, now=f"{known.create_decimal(rows[0]['mde']):,f}", power=POWER)
 
 
 def how(shown: Result) -> str:

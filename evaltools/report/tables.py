@@ -9,15 +9,12 @@ exact look-up: heads of tables, and the titles, axes and legends of figures.
 
 from __future__ import annotations
 
-import base64
-import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
-from markupsafe import Markup
 
 from ..core.estimates import Row, is_null
 from ..core.language import listed, say, speak
@@ -30,16 +27,6 @@ ROWS = 200
 
 # texts of `shown_texts` -> their heads in files and reprs
 PLAIN = {name: name for name in ("metric", "value", "interval", "n", "method")}
-
-# the colours of verdicts; all other words are of the kind "info"
-VERDICTS = {
-    "better": "good",
-    "equivalent": "good",
-    "pass": "good",
-    "worse": "error",
-    "fail": "error",
-    "look": "warning",
-}
 
 
 @dataclass(repr=False)
@@ -89,27 +76,20 @@ def table(df: pd.DataFrame) -> HtmlTable:
     return HtmlTable(html, df)
 
 
-def words(text: str) -> Markup:
-    """A paragraph of plain text; an empty piece for none."""
-    return macros().words(text)
-
-
-def no_rows(caption: str, frame: pd.DataFrame) -> HtmlTable:
+def no_rows(
+    caption: str,
+    frame: pd.DataFrame,
+) -> HtmlTable:
     """In place of a table without rows: its caption, and that there is nothing."""
     return HtmlTable(macros().no_rows(say(caption)), frame)
 
 
-def fold(title: str, piece: HtmlTable) -> HtmlTable:
+def fold(
+    title: str,
+    piece: HtmlTable,
+) -> HtmlTable:
     """A piece that opens under its title."""
     return HtmlTable(macros().fold(title, piece), piece.frame)
-
-
-def stack(
-    items: Iterable[HtmlTable | Markup],
-    frame: pd.DataFrame | None = None,
-) -> HtmlTable:
-    """Several pieces as one, one below the other. `frame`: the rows that they show."""
-    return HtmlTable(Markup("").join(items), frame)
 
 
 def shown_texts(row: Row) -> dict[str, str]:
@@ -194,9 +174,6 @@ HEADS = {"title": "Metric", "n_units": "n", "n_seeds": "seeds"}
 # widest line of labels of categories and legends, and of any other text of a figure, in characters
 LABEL_COLUMNS, TITLE_COLUMNS = 27, 50
 
-# pixels of a stored figure for one of the screen, and its colours: with all of them it is twice as large and no better
-SCALE, COLOURS = 2, 64
-
 
 def notebook(lang: str = "en") -> HtmlTable | None:
     """Set up a notebook: its language, and tables and figures that look like those of the report.
@@ -221,15 +198,17 @@ def notebook(lang: str = "en") -> HtmlTable | None:
     from .figures import figure_style
 
     formatters = shell.display_formatter.formatters
-    for kind in (pd.DataFrame, pd.Series):
-        formatters["text/html"].for_type(kind, lambda frame: in_cell(frame_table(frame).html))
+    formatters["text/html"].for_type(pd.DataFrame, lambda df: in_cell(frame_table(df).html))
     mpl.rcParams.update(figure_style())
     # matplotlib would draw every figure of a cell once more before it is shown
     plt.uninstall_repl_displayhook()
     formatters["image/png"].for_type(Figure, figure_png)
     shell.evaltools_styles = True  # for `tables.in_cell`
     html = style()
-    unknown = unknown_parameters(shell.user_ns["In"])
+    # papermill puts those that were given behind the cell of all
+    first, *others = [cell for cell in shell.user_ns["In"] if cell.strip()] or [""]
+    given = "\n".join(cell for cell in others if cell.startswith("# Parameters"))
+    unknown = [name for name in names_set(given) if name not in names_set(first)]
     if unknown:
         text = "Parameters that this notebook does not know, and which changed nothing: {names}"
         # Markup would escape the styles that it is added to
@@ -250,26 +229,11 @@ def names_set(source: str) -> list[str]:
     )
 
 
-def unknown_parameters(cells: Sequence[str]) -> list[str]:
-    """Parameters that were injected but that the first cell does not set.
-
-    `cells` are the sources executed so far; papermill's cell of injected parameters begins with "# Parameters".
-    """
-    first, *others = [cell for cell in cells if cell.strip()] or [""]
-    injected = "\n".join(cell for cell in others if cell.startswith("# Parameters"))
-    return [name for name in names_set(injected) if name not in names_set(first)]
-
-
-def frame_table(frame: pd.DataFrame | pd.Series) -> HtmlTable:
+def frame_table(frame: pd.DataFrame) -> HtmlTable:
     """A frame as a table of the report; its index stands in the first columns where it says something.
 
     Columns of our words, and labels of an index, are in the language in force.
     """
-    if isinstance(frame, pd.Series):
-        frame = frame.to_frame("value" if frame.name is None else frame.name)
-    if frame.columns.nlevels > 1:  # several lines as one: "value mean"
-        heads = [" ".join(map(str, parts)).strip() for parts in frame.columns]
-        frame = frame.set_axis(heads, axis="columns")
     index = [name for name in frame.index.names if name is not None]
     if index or not pd.api.types.is_integer_dtype(frame.index):
         frame = frame.reset_index(names=None if index else [""])
@@ -281,9 +245,9 @@ def frame_table(frame: pd.DataFrame | pd.Series) -> HtmlTable:
     )
 
 
-def figure_png(figure: Any) -> tuple[str, dict[str, Any]]:
-    """A figure as PNG in the language in force (base64), with its width and the text that stands for it."""
-    from PIL import Image
+def figure_png(figure: Any) -> Any:
+    """A figure as PNG in the language in force (base64), with its size and the text that stands for it; None if empty."""
+    from IPython.core.pylabtools import retina_figure
 
     translate(figure)
     titles = [axes.get_title("left") for axes in figure.axes]
@@ -298,21 +262,8 @@ def figure_png(figure: Any) -> tuple[str, dict[str, Any]]:
         )
     if figure.get_layout_engine() is None:
         figure.set_layout_engine("constrained")
-    drawn, small = io.BytesIO(), io.BytesIO()
-    figure.savefig(
-        drawn,
-        format="png",
-        dpi=100 * SCALE,
-        bbox_inches="tight",
-    )
-    image = Image.open(drawn).quantize(COLOURS)
-    image.save(
-        small,
-        "PNG",
-        optimize=True,
-    )
-    about = {"width": round(image.width / SCALE), "alt": " ".join(alt.split())}
-    return base64.b64encode(small.getvalue()).decode("ascii"), about
+    drawn = retina_figure(figure, base64=True)
+    return drawn and (drawn[0], {**drawn[1], "alt": " ".join(alt.split())})
 
 
 def translate(figure: Any) -> None:

@@ -28,9 +28,6 @@ ARROWS = {"higher": "↑", "lower": "↓"}
 # numbers below are the rounding of a sum and printed as 0; numbers from LARGE on are printed whole
 LEAST, LARGE = 1e-9, 1000
 
-# units from which on two digits of a detectable difference are known
-KNOWN_UNITS = 20
-
 
 def titled(
     title: str,
@@ -82,7 +79,11 @@ def whole(value: Any) -> str:
     return plain(int(value) if is_whole else value)
 
 
-def interval(row: Row, *, signed: bool = False) -> str:
+def interval(
+    row: Row,
+    *,
+    signed: bool = False,
+) -> str:
     """ "[0.42, 0.65]" of ci_low and ci_high, "[+0.01, +0.07]" where `signed`, or "" where there is no interval.
 
     >>> interval({"ci_low": -0.0003, "ci_high": 0.074})
@@ -106,25 +107,6 @@ def p_text(p: float) -> str:
     return "< 0.001" if p < 0.001 else number(float(p))
 
 
-def p_equation(p: float) -> str:
-    """A p value as in a sentence.
-
-    >>> p_equation(0.00004), p_equation(0.0312)
-    ('p < 0.001', 'p = 0.031')
-    """
-    return f"p = {p_text(p)}".replace("= <", "<")
-
-
-def mde_text(row: Row) -> str:
-    """The smallest difference that could be shown, with the digits that are known.
-
-    >>> mde_text({"mde": 0.1, "n_units": 30}), mde_text({"mde": 0.1, "n_units": 12})
-    ('0.10', '0.1')
-    """
-    known = Context(prec=1 if row["n_units"] < KNOWN_UNITS else 2)
-    return f"{known.create_decimal(row['mde']):,f}"
-
-
 # --- axes of strips and figures
 
 # the start and the end of a line
@@ -134,7 +116,10 @@ Axis = tuple[float, float]
 ENDS = ("value", "ci_low", "ci_high")
 
 
-def axis_over(numbers: Iterable[Any], signed: bool = False) -> Axis:
+def axis_over(
+    numbers: Iterable[Any],
+    signed: bool = False,
+) -> Axis:
     """The axis that reaches as far as some numbers, to a round end: from 0, or around it where one is below 0.
 
     Numbers from 0 to 1 stand on the whole axis from 0 to 1. Nulls are passed over. `signed`: around 0 in any case.
@@ -150,26 +135,10 @@ def axis_over(numbers: Iterable[Any], signed: bool = False) -> Axis:
     return 0.0, max(1.0, end)
 
 
-def axis_labels(axis: Axis) -> list[str]:
-    """What stands at the start, the middle and the end of an axis; with a sign where its middle is 0.
-
-    >>> axis_labels((-0.2, 0.2)), axis_labels((0, 1))
-    (['−0.2', '0', '+0.2'], ['0', '0.5', '1'])
-    """
-    start, end = axis
-    labels = [f"{number:,.6g}" for number in (start, (start + end) / 2, end)]
-    if start == -end:
-        labels[2] = f"+{labels[2]}"
-    return [label.replace("-", "−") for label in labels]
-
-
 # --- text
 
 # texts longer than this many characters scroll in a box of their own
 LONG = 600
-
-# characters from which on a cell of a table is wide, and up to which an id is not broken
-WIDE, WORD = 60, 36
 
 # A name that would take lines of a title, or the head of a column
 LONG_NAME = re.compile(r"[^\s“”]{49,}")
@@ -192,13 +161,6 @@ def safe(value: Any) -> Markup:
 def marked(text: str) -> Markup:
     # escaping first leaves the marks below the only markup; no escape sequence holds an unseen character
     return Markup(visible(str(escape(text)), '<span class="et-ctl">{}</span>'.format))
-
-
-def text_class(text: str) -> str:
-    """The CSS class of a text cell: ids are not broken, long texts have a wide column."""
-    if len(text) <= WORD and text.isascii() and " " not in text:
-        return "et-id"
-    return "et-wide" if len(text) > WIDE else ""
 
 
 def short(text: str) -> str:
@@ -290,12 +252,7 @@ def latex_table(
     note: str = "",
 ) -> str:
     """A frame as a LaTeX table (needs the package booktabs), every special character escaped; `note` stands below."""
-    # a letter beyond ASCII as its number: names in Hangul stay apart
-    label = re.sub(
-        r"[^A-Za-z0-9:-]",
-        lambda c: "-" if c[0].isascii() else f"{ord(c[0]):x}",
-        label,
-    )
+    label = re.sub(r"[^\w:]|_", "-", label)
     heads, texts, numeric = text_columns(df)
     head, *rows = (" & ".join(map(latex, row)) + r" \\" for row in (heads, *zip(*texts)))
     below = rf"\par\smallskip\parbox{{\linewidth}}{{\footnotesize\raggedright {latex(note)}}}"

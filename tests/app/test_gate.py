@@ -12,7 +12,7 @@ import pytest
 
 import evaltools as et
 from evaltools.core.plugins import load_suite_file
-from evaltools.report.make_study import study
+from evaltools.report.evaluate import study
 from tests.files import edit, read_json, write_lines
 
 from ..report.synthetic import HOSTILE

@@ -76,9 +76,9 @@ def test_a_run_leads_with_a_metric_as_metrics_json_has_it(out: Path) -> None:
 
 def test_an_aggregate_has_the_verdict_of_its_comparison_and_stands_for_its_runs(out: Path) -> None:
     found = card(out, "with_memory_aggregated")
-    assert found["title"] == "with_memory" and found["verdict"] == ("better", "good")
+    assert found["title"] == "with_memory" and found["verdict"] == ("better", "better")
     assert found["trust"] == ("incomplete", "error")
-    assert card(out, "no_memory_aggregated")["verdict"] == ("baseline", "info")
+    assert card(out, "no_memory_aggregated")["verdict"] == ("baseline", "baseline")
     page = build(out).read_text(encoding="utf-8")
     assert page.index(">Conflict Review<") < page.index(">Summaries<")
     assert set(re.findall('data-name="([^"]*)"', page)) == {

@@ -13,8 +13,8 @@ from evaltools.core.errors import UsageError
 from evaltools.core.files import find_runs
 from evaltools.core.language import speaking
 from evaltools.report import study_sentences
+from evaltools.report.evaluate import group
 from evaltools.report.first_screen import trust_line
-from evaltools.report.make_study import group
 from tests.app.calling import renamed
 from tests.files import read_json
 

@@ -25,8 +25,7 @@ from ...core.results import (
     run_folders,
     spoilt_files,
 )
-from ...report.evaluate import load
-from ...report.make_study import compare
+from ...report.evaluate import compare, load
 from ...report.page import environment
 from ...report.study_sentences import verdict_text
 from ...report.text import number

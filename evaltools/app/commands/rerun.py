@@ -19,8 +19,7 @@ from ...core.language import speaking
 from ...core.manifest import NAME, Manifest, Member
 from ...core.plugins import get_suite
 from ...core.results import METRICS, MetricsFile, spoilt_files
-from ...report.evaluate import evaluate
-from ...report.make_study import study
+from ...report.evaluate import evaluate, study
 from ...report.run import Run
 from ..options import metrics_option, workers_option
 

@@ -27,9 +27,8 @@ from ...core.errors import UsageError, echo, paragraph
 from ...core.files import EXAMPLES, Names, find_runs, refuse_input, write_csv
 from ...core.language import language, speak
 from ...core.plugins import get_suite
-from ...report import make_study
+from ...report import evaluate
 from ...report.gallery import build
-from ...report.make_study import suite_of_run
 from ...report.study_sentences import ranking
 from .. import batch
 from ..options import (
@@ -96,9 +95,9 @@ def compare(
     or several runs joined by commas. The options of the suite are taken too (evaltools score SUITE --help).
     """
     _require_target(csv_file, baseline, candidate)
-    study = make_study.compare(baseline, candidate, **settings)
+    study = evaluate.compare(baseline, candidate, **settings)
     show_result(study, verbose, everything)
-    _write(csv_file, make_study.comparison_table(study))
+    _write(csv_file, study.comparison)
 
 
 @click.command(cls=RunsCommand)
@@ -124,17 +123,17 @@ def rank(
     Every pair is compared, all pairs together. Writes results/<baseline>_aggregated/ with ranks.csv in
     it; the baseline is the first condition by name.
     """
-    study = make_study.study(runs, **settings, primary=metric)
+    study = evaluate.study(runs, **settings, primary=metric)
     ranks = study.rank()
     if ranks["rank_low"].count() < 2:
         raise UsageError(f"{metric} is measured in fewer than two conditions: nothing to rank")
-    (folder,) = make_study.save_study(study, out, [study.baseline])
+    (folder,) = study.save(out, [study.baseline])
     for sentence in ranking(study):
         paragraph(sentence)
     echo()
     show_frame(ranks, verbose)
     echo()
-    show_checks(study.doubts(metric), verbose)
+    show_checks(study.doubts(), verbose)
     echo(folder / "ranks.csv")
 
 
@@ -182,7 +181,7 @@ def plan(
     RUN... are the pilot: the runs of two conditions (named as for `compare`), or seeds of one.
     """
     _require_target(csv_file, *runs)
-    pilot = make_study.study(runs, **settings)
+    pilot = evaluate.study(runs, **settings)
     planned = pilot.plan(
         metric,
         difference,
@@ -296,7 +295,7 @@ def seeds(
     are taken too (evaltools report SUITE --help).
     """
     if suite is None:
-        suite = suite_of_run(find_runs(runs[0])[0])  # says why it cannot be told
+        suite = evaluate.suite_of_run(find_runs(runs[0])[0])  # says why it cannot be told
     work = batch.Batch(suite, options)
     batch.report_seeds(
         work,

@@ -1,21 +1,28 @@
 """summary_scores.csv and summary_scores.xlsx, as the files' contract has them.
 
 The CSV is for programs and keeps every value as it is, so that a text that begins with = is one in
-it too; the workbook is the file for a spreadsheet program, and holds no formula.
+it too; the workbook is the file for a spreadsheet program. A text from data is never a formula or a link in it. Control
+characters, which a workbook cannot hold, are spelled out, and texts longer than a cell are cut with a mark. The same
+frames give the same bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from math import ceil
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pandas as pd
 
-from ...core.files import write_csv
+from ...core.errors import UsageError, visible
+from ...core.estimates import is_null
+from ...core.files import atomic, write_csv
 from ...core.language import listed, say
-from ...report.excel import BAD, GOOD, LOOK, Sheet, write_workbook
+from ...report.first_screen import spoken_checks
 from ...report.run import Run
-from ...report.trust import spoken_checks
+from ...report.text import width_of
 from .cards import in_order, in_short, why
 from .options import rules_in_force
 from .rules import METRICS
@@ -64,6 +71,31 @@ LABEL_HEADS = (
     "threshold",
 )
 
+# what a sheet can hold
+CELL_LIMIT = 32_767
+ROW_LIMIT = 1_048_576
+
+# colours of cells that say how a case fares
+COLOURS = {"fail": "#F8CECC", "look": "#FFF2CC", "ok": "#D5E8D4"}
+
+# points of a line, and the lines that a row shows at most: 90 points, so that a screen holds ten rows
+LINE_HEIGHT, MOST_LINES = 15, 6
+
+# characters across a column
+NARROWEST, WIDEST = 10, 30
+
+# columns that stay in place when a sheet is moved
+FROZEN = 3
+
+
+class Sheet(NamedTuple):
+    """A frame on a sheet of its own, with a filter, and the lines above the table and below it."""
+
+    name: str
+    frame: pd.DataFrame
+    head: Sequence[str] = ()
+    foot: Sequence[str] = ()
+
 
 def write_artifacts(
     run: Run,
@@ -95,33 +127,15 @@ def scores_frame(
 
 def sheets(run: Run) -> list[Sheet]:
     """What must not ship with the counts around it, all cases, and a row a case and metric for people to label."""
-    colours = {say(WORD_OF["fail"]): BAD, say(WORD_OF["look"]): LOOK, say(WORD_OF["ok"]): GOOD}
     cases = in_order(run, run.units)
     label_help = f"{say(LABEL_HELP)} summary_scores.xlsx"
     labels = labels_frame(cases, rules_in_force(run.options).thresholds)
     first, *rest = head_lines(run)
+    failing = cases_frame(cases[cases["state"] == "fail"])
     return [
-        Sheet(
-            say("Do not ship"),
-            cases_frame(cases[cases["state"] == "fail"]),
-            [first],
-            rest,
-            colours,
-            3,
-        ),
-        Sheet(
-            say("Cases"),
-            cases_frame(cases),
-            colours=colours,
-            frozen=3,
-        ),
-        Sheet(
-            say("Scores and labels"),
-            labels,
-            [label_help],
-            colours=colours,
-            frozen=4,
-        ),
+        Sheet(say("Do not ship"), failing, [first], rest),
+        Sheet(say("Cases"), cases_frame(cases)),
+        Sheet(say("Scores and labels"), labels, [label_help]),
     ]
 
 
@@ -165,3 +179,93 @@ def labels_frame(
             rows.append((*labelled, *scored, metric, thresholds.get(metric)))
     heads = [say(head) if head != "metric" else head for head in LABEL_HEADS]
     return pd.DataFrame(rows, columns=heads)
+
+
+# --- the workbook
+
+
+def write_workbook(
+    path: Path,
+    sheets: Sequence[Sheet],
+) -> None:
+    """Write the sheets. UsageError for a frame with more rows than a sheet can hold."""
+    import xlsxwriter
+
+    # no text is taken for a formula or a link
+    options = {
+        "in_memory": True,
+        "strings_to_formulas": False,
+        "strings_to_urls": False,
+    }
+    with atomic(path) as f:
+        book = xlsxwriter.Workbook(f, options)
+        book.set_properties({"created": datetime(2000, 1, 1, tzinfo=UTC)})
+        for sheet in sheets:
+            _write_sheet(book, sheet)
+        book.close()
+
+
+def _write_sheet(
+    book: Any,
+    sheet: Sheet,
+) -> None:
+    """Write a table, and the lines above and below it."""
+    header = len(sheet.head)
+    last_row = header + max(len(sheet.frame), 1)
+    if last_row + len(sheet.foot) + 2 > ROW_LIMIT:
+        raise UsageError(
+            f"{len(sheet.frame)} rows are too many for a sheet of a workbook ({ROW_LIMIT}); score fewer cases at a time"
+        )
+    page = book.add_worksheet(sheet.name)
+    look = {"valign": "top", "text_wrap": True}
+    plain = book.add_format({**look, "num_format": "0.000"})
+    coloured = {
+        say(word): book.add_format({**look, "bg_color": COLOURS[state]})
+        for state, word in WORD_OF.items()
+    }
+    page.write_column(0, 0, map(cell, sheet.head))
+    page.write_column(last_row + 2, 0, map(cell, sheet.foot))
+    heads = list(map(cell, sheet.frame))
+    rows = [list(map(cell, row)) for row in sheet.frame.itertuples(index=False)]
+    page.write_row(header, 0, heads, book.add_format({**look, "bold": True, "bottom": 1}))
+    widths = list(map(_width, zip(heads, *rows[:200])))
+    for index, width in enumerate(widths):
+        page.set_column(index, index, width)
+    for number, row in enumerate(rows, header + 1):
+        page.set_row(number, LINE_HEIGHT * max(map(_height, row, widths)))
+        for index, value in enumerate(row):
+            page.write(number, index, value, coloured.get(value, plain))
+    page.freeze_panes(header + 1, FROZEN)
+    page.autofilter(header, 0, last_row, len(heads) - 1)
+
+
+def _width(column: Sequence[Any]) -> int:
+    """The characters across a column, for its widest line, within limits."""
+    lines = "\n".join(map(str, column)).split("\n")
+    return min(max(NARROWEST, 2 + max(map(width_of, lines))), WIDEST)
+
+
+def _height(
+    value: Any,
+    width: int,
+) -> int:
+    """The lines that a value takes in a column of a width, as many as a row can show at the most."""
+    shown = str(value)[: MOST_LINES * width].split("\n")
+    return min(sum(max(1, ceil(width_of(line) / width)) for line in shown), MOST_LINES)
+
+
+def cell(value: Any) -> Any:
+    """A value as a cell can hold it; None, for an empty cell, of a null. Lines of Windows end as all others do.
+
+    >>> cell("a\\r\\nb\\x07")
+    'a\\nb[U+0007]'
+    """
+    if is_null(value):
+        return None
+    if not isinstance(value, str):
+        return value
+    text = visible(value)
+    if len(text) <= CELL_LIMIT:
+        return text
+    mark = say(" … [cut: {n} characters]", n=len(text))
+    return text[: CELL_LIMIT - len(mark)] + mark

@@ -12,9 +12,8 @@ import pytest
 from evaltools import evaluate
 from evaltools.core.errors import UsageError
 from evaltools.core.language import speaking
-from evaltools.report import excel
-from evaltools.report.excel import CELL_LIMIT, Sheet, write_workbook
-from evaltools.suites.summary.artifacts import SCORES
+from evaltools.suites.summary import artifacts
+from evaltools.suites.summary.artifacts import CELL_LIMIT, SCORES, Sheet, write_workbook
 from evaltools.suites.summary.rules import METRICS
 
 
@@ -95,7 +94,7 @@ def test_an_empty_frame_and_one_that_is_too_long(
 ) -> None:
     write_workbook(tmp_path / "a.xlsx", [Sheet("S", pd.DataFrame({"a": []}))])
     assert cells(tmp_path / "a.xlsx", "S")[0] == ["a"]
-    monkeypatch.setattr(excel, "ROW_LIMIT", 5)
+    monkeypatch.setattr(artifacts, "ROW_LIMIT", 5)
     with pytest.raises(UsageError, match="too many"):
         write_workbook(tmp_path / "b.xlsx", [Sheet("S", pd.DataFrame({"a": range(9)}))])
     assert not (tmp_path / "b.xlsx").exists()
