@@ -13,10 +13,6 @@ import openai
 MAX_REPLY = 4 << 20
 """Bytes of a body, after decompression; a longer reply is refused, of an error no more is read."""
 
-# the first three are not true of a body that was unpacked and read to its end; the last may name a charset in which
-# the SDK cannot read an error, and JSON is UTF-8
-_BODY_HEADERS = ("content-encoding", "content-length", "transfer-encoding", "content-type")
-
 
 class ReplyTooLarge(openai.OpenAIError):
     """The body of a successful reply is longer than MAX_REPLY."""
@@ -50,11 +46,10 @@ class BoundedClient(openai.DefaultAsyncHttpxClient):
             await response.aclose()
         if response.is_success and len(body) > MAX_REPLY:
             raise ReplyTooLarge(f"the reply is larger than {MAX_REPLY >> 20} MB")
-        for name in _BODY_HEADERS:
-            response.headers.pop(name, None)
+        # other headers tell of a packed body, or of a charset in which the SDK cannot read an error: JSON is UTF-8
         return type(response)(
             response.status_code,
-            headers=response.headers,
+            headers={"retry-after": response.headers.get("retry-after", "")},
             content=bytes(body[:MAX_REPLY]),
             request=request,
         )
