@@ -6,6 +6,7 @@ Of the fields that a tuple or label may come from, the first that is not empty w
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import cache
 from itertools import islice
 from operator import attrgetter
 from pathlib import Path
@@ -89,39 +90,36 @@ class CrOptions(SuiteOptions):
 FINAL_SOURCES = ("final_tuples", "final_aspects", "inputs_aspect_sentiments")
 
 
+split = cache(str.split)  # a path is split once for all rows
+
+
 def at(
     record: Any,
-    *names: str,
+    *paths: str,
 ) -> Any:
-    """What stands in a record under these names, one within the other; None where one of them is absent.
+    """What stands in a record under the first of these paths, names with dots between, that is not empty; else None.
 
-    >>> at(TupleRow(aspect_term="a"), "span", "start") is None
-    True
+    >>> at(TupleRow(label="a"), "span.start", "polarity", "label")
+    'a'
     """
-    for name in names:
-        if record is None:
-            return None
-        record = getattr(record, name)
-    return record
-
-
-def output_of(card: Scorecard) -> Any:
-    """The runner output that a scorecard wraps; None where it has none."""
-    return at(card, "runtime", "parsed_output")
+    for path in paths:
+        value = record
+        for name in split(path, "."):
+            value = value and getattr(value, name, None)
+        if value:
+            return value
+    return None
 
 
 def gold_rows(row: Any) -> list[TupleRow]:
     """gold_tuples, else gold_triplets, at top level or under inputs; empty where there are none."""
-    for holder in (row, getattr(row, "inputs", None)):
-        rows = at(holder, "gold_tuples") or at(holder, "gold_triplets")
-        if rows:
-            return rows
-    return []
+    names = ("gold_tuples", "gold_triplets", "inputs.gold_tuples", "inputs.gold_triplets")
+    return at(row, *names) or []
 
 
 def process_trace(card: Scorecard) -> list[TraceEntry]:
     """What the agents did, in order: as the output has it, else as the scorecard has it."""
-    return at(output_of(card), "process_trace") or at(card, "runtime", "process_trace") or []
+    return at(card, "runtime.parsed_output.process_trace", "runtime.process_trace") or []
 
 
 def final_rows(card: Scorecard) -> tuple[str, list[TupleRow]]:
@@ -129,13 +127,12 @@ def final_rows(card: Scorecard) -> tuple[str, list[TupleRow]]:
 
     final_tuples; else final_aspects; else inputs.aspect_sentiments with a term that is not empty.
     """
-    output = output_of(card)
     for source in ("final_tuples", "final_aspects"):
-        rows = at(output, "final_result", source)
+        rows = at(card, f"runtime.parsed_output.final_result.{source}")
         if rows:
             return source, rows
-    for holder in (card, output):
-        rows = [row for row in at(holder, "inputs", "aspect_sentiments") or () if term_of(row)]
+    for inputs in ("inputs", "runtime.parsed_output.inputs"):
+        rows = [row for row in at(card, f"{inputs}.aspect_sentiments") or () if term_of(row)]
         if rows:
             break
     return "inputs_aspect_sentiments", rows
@@ -143,15 +140,13 @@ def final_rows(card: Scorecard) -> tuple[str, list[TupleRow]]:
 
 def stage1_rows(card: Scorecard) -> list[TupleRow]:
     """final_result.stage1_tuples; else those of the stage1/ATSA entry of the process trace; else empty."""
-    rows = at(output_of(card), "final_result", "stage1_tuples")
+    rows = at(card, "runtime.parsed_output.final_result.stage1_tuples")
     if rows:
         return rows
     for entry in process_trace(card):
         if (entry.stage or "").lower() == "stage1" and (entry.agent or "").upper() == "ATSA":
-            rows = getattr(entry.output, "aspect_sentiments", None)
-            if rows:
-                return rows
-    return []
+            rows = rows or at(entry, "output.aspect_sentiments")
+    return rows or []
 
 
 FILES = {

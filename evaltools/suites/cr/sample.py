@@ -22,7 +22,6 @@ from .read import (
     CrOptions,
     at,
     final_rows,
-    output_of,
     process_trace,
     stage1_rows,
 )
@@ -165,7 +164,10 @@ def _tuple_columns(
         outcome = OUTCOMES[not before.fp + before.fn, not after.fp + after.fn]
         columns[f"outcome_{key}"] = outcome if gold.tuples and protocol else None
     wanted, found = (
-        Side([named for named in side.tuples if named.term], side.policy) for side in (gold, final)
+        side
+        if all(named.term for named in side.tuples)
+        else Side([named for named in side.tuples if named.term], side.policy)
+        for side in (gold, final)
     )
     terms = [term_key(named.term, final.policy) for _, named in ranked]
     refs = [named.ref for _, named in ranked]
@@ -173,15 +175,17 @@ def _tuple_columns(
     if protocol_key == "otepol":
         aspects = [term or ref for term, ref in zip(terms, refs)]
     groups = by_aspect(ranked, aspects).values()
-    # of each aspect the tuple of the highest rank, the first of equals
-    best = [max(group, key=itemgetter(0))[1] for group in groups]
+    best = final
+    if len(groups) < len(final.tuples):
+        # of each aspect the tuple of the highest rank, the first of equals
+        best = Side([max(group, key=itemgetter(0))[1] for group in groups], final.policy)
     columns |= {
         "has_explicit_gold": wanted.takes_part("otepol"),
         "has_explicit_gold_refpol": wanted.takes_part("refpol"),
         "f1_explicit_gold_refpol": wanted.f1(final, "refpol"),
         "f1_explicit_gold_otepol": wanted.f1(final, "otepol"),
         "f1_explicit_both_otepol": wanted.f1(found, "otepol"),
-        "f1_after_rep": gold.f1(Side(best, final.policy), protocol_key),
+        "f1_after_rep": gold.f1(best, protocol_key),
     }
     for suffix, of in (("", terms), ("_refpol", refs)):
         raw, unsettled = conflicts(ranked, of)
@@ -199,18 +203,14 @@ def _implicit_columns(
     Counted are the valid polarities (positive, negative, neutral) of implicit gold and of all final tuples. Invalid
     means: no valid polarity is predicted, the reply could not be read, or some final tuple lacks its polarity.
     """
-    output = output_of(card)
-    flags = card.flags or at(output, "flags")
-    parse_failed = bool(
-        at(flags, "parse_failed")
-        or at(flags, "generate_failed")
-        or at(output, "error")
-        or at(card, "runtime", "error")
-        or any(PARSE_FAILED.search(entry.notes or b"") for entry in process_trace(card))
-    )
+    flags = at(card, "flags", "runtime.parsed_output.flags")
+    failure = at(flags, "parse_failed", "generate_failed")
+    failure = failure or at(card, "runtime.parsed_output.error", "runtime.error")
+    notes = (entry.notes or b"" for entry in process_trace(card))
+    parse_failed = bool(failure) or any(map(PARSE_FAILED.search, notes))
     implicit = {polarity_of(row) for row in gold_rows if not read_tuple(row, gold=True).term}
     predicted = {polarity_of(row) for row in rows}
-    aspects = at(output, "final_result", "final_aspects") or ()
+    aspects = at(card, "runtime.parsed_output.final_result.final_aspects") or ()
     wanted, valid = implicit & POLARITIES, predicted & POLARITIES
     lacks_polarity = "" in predicted or not all(map(polarity_of, aspects))
     return {
@@ -233,11 +233,11 @@ def _review_columns(
     Changed: the (term, polarity) pairs differ, where an implicit tuple is one whatever its ref, or both labels exist and
     differ. `change_type`: guided_by_review (a reviewer or the arbiter acted), unguided (none did), none (no change).
     """
-    output = output_of(card)
-    reviews = at(output, "analysis_flags", "review_actions") or ()
-    arbiter = at(output, "analysis_flags", "arb_actions") or ()
-    label_stage1 = at(output, "stage1_ate", "label") or None
-    label_final = at(output, "final_result", "label") or at(output, "stage2_ate", "label") or None
+    output = at(card, "runtime.parsed_output")
+    reviews = at(output, "analysis_flags.review_actions") or ()
+    arbiter = at(output, "analysis_flags.arb_actions") or ()
+    label_stage1 = at(output, "stage1_ate.label")
+    label_final = at(output, "final_result.label", "stage2_ate.label")
     before, after = ({pair[:2] for pair in side.pairs["otepol"]} for side in (stage1, final))
     label_changed = bool(label_stage1 and label_final) and label_stage1 != label_final
     changed = before != after or label_changed
@@ -256,7 +256,7 @@ def _review_columns(
         "n_final_pairs": len(after),
         "change_type": change_type if protocol else None,
         "guided": change_type == "guided_by_review",
-        "stage_delta_mismatch": at(card, "stage_delta", "changed") not in (None, changed),
+        "stage_delta_mismatch": getattr(card.stage_delta, "changed", None) not in (None, changed),
         "reviewed": bool(reviews),
         "arbitrated": bool(arbiter),
     }
@@ -286,10 +286,10 @@ def _risk_columns(
     ]
     in_stage2 = any(is_second for is_second, _ in risks)
     negation_contrast = any("NEGATION" in name or "CONTRAST" in name for _, name in risks)
-    judgements = at(card, "atsa", "sentiment_judgements") or ()
+    judgements = at(card, "atsa.sentiment_judgements") or ()
     unsupported = any(judgement.opinion_grounded is False for judgement in judgements)
     reasons = set()
-    for aspect in at(card, "inputs", "ate_debug", "filtered") or ():
+    for aspect in at(card, "inputs.ate_debug.filtered") or ():
         if aspect.action == "drop":
             found = aspect.drop_reason
             if found not in DROP_REASONS:
@@ -302,7 +302,9 @@ def _risk_columns(
         "risk_cleared": bool(risks) and not in_stage2,
         "negation_contrast": negation_contrast,
         "residual_risk": in_stage2 or negation_contrast or unsupported,
-        "hallucinated": bool(reasons or at(card.ate or card.ate_score, "hallucination_flag")),
+        "hallucinated": bool(
+            reasons or at(card, "ate.hallucination_flag", "ate_score.hallucination_flag")
+        ),
         **{f"drop_{reason}": reason in reasons for reason in DROP_REASONS},
         "final_out_of_text": any(p[0] not in compared_text for p in final.pairs["otepol"]),
     }

@@ -230,7 +230,7 @@ def scorecard(
     raw = output.content
     inputs = raw.get("inputs") or {}
     flags = raw.get("flags") or {}
-    aspects = at(output, "stage1_ate", "aspects") or ()
+    aspects = at(output, "stage1_ate.aspects") or ()
     filtered = build_filtered_aspects(output.meta.input_text or "", aspects, options)
     dropped = [aspect.term for aspect in filtered if aspect.drop_reason]
     verdicts = {stage: raw.get(f"{stage}_validator") for stage in ("stage1", "stage2")}

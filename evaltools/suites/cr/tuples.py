@@ -246,10 +246,11 @@ class Side:
         policy: MatchPolicy,
     ) -> None:
         self.tuples, self.policy = tuple(dict.fromkeys(tuples)), policy
-        of_tuples = [pairs(named, policy) for named in self.tuples]
-        self.pairs: dict[Key, Pairs] = {
-            key: dict.fromkeys(filter(None, [found[key] for found in of_tuples])) for key in KEYS
-        }
+        self.pairs: dict[Key, Pairs] = {key: {} for key in KEYS}
+        for named in self.tuples:
+            for key, pair in pairs(named, policy).items():
+                if pair:
+                    self.pairs[key][pair] = None
 
     def takes_part(
         self,
