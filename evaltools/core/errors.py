@@ -309,7 +309,8 @@ def _table_text(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     console = Console()
     with console.capture() as captured:
         console.print(grid)
-    return captured.get().rstrip()
+    lines = [line.rstrip() for line in captured.get().splitlines()]
+    return "\n".join(lines)
 
 
 def _write(text: str, err: bool = False) -> None:
