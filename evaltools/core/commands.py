@@ -36,6 +36,8 @@ PATH = NameablePath(path_type=Path)
 class Number(click.FloatRange):
     """A finite number within limits."""
 
+    name = "number"
+
     def convert(self, value: Any, *place: Any) -> Any:
         number = super().convert(value, *place)
         if not isfinite(number):
@@ -43,8 +45,10 @@ class Number(click.FloatRange):
         return number
 
 
-# a function too: a text -> its number
-number = Number()
+def number(text: Any) -> float:
+    """A finite number."""
+    return Number()(text)
+
 
 # a run may also be example:NAME, a common prefix, or several joined by commas
 RUN = NameablePath(path_type=str)

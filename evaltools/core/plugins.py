@@ -111,8 +111,9 @@ def own_code(path: Path, what: str = "") -> Iterator[None]:
         lines = [
             f.lineno for f in extract_tb(e.__traceback__) if f.filename == str(path.absolute())
         ]
-        line = e.lineno if isinstance(e, SyntaxError) else ["?", *lines][-1]
-        raise UsageError(f"{path}:{line}: {what}{reason(e)}") from e
+        line = [e.lineno] if isinstance(e, SyntaxError) else lines[-1:]
+        place = ":".join(map(str, [path, *line]))
+        raise UsageError(f"{place}: {what}{reason(e)}") from e
 
 
 def with_metrics(suite: Suite, path: Path) -> Suite:
