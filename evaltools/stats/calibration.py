@@ -40,9 +40,6 @@ LEAST = 30
 PASS = 0.5
 """A score from here on agrees with a label of 1."""
 
-FAR = 4.0
-"""Standard errors by which the scores of cases drawn at random do not lie away from those of all (p < .0001)."""
-
 HIDDEN = 0.25
 """Cases on which judge and people differ wholly that are added to those seen: few labels may hold none by chance."""
 
@@ -58,8 +55,8 @@ COLUMNS = (
 class Calibration:
     """A judge held against labels.
 
-    `frame`: COLUMNS, a row a metric that has labels; null: not measured. `notes`: a sentence for each metric whose
-    labels cannot have been drawn at random, and one for all whose labels are fewer than LEAST.
+    `frame`: COLUMNS, a row a metric that has labels; null: not measured. `notes`: a sentence for each metric with labels
+    of cases that were not measured, and one for all whose labels are fewer than LEAST.
     """
 
     frame: pd.DataFrame
@@ -100,7 +97,7 @@ def calibrate(
         passed = cases["score"] >= cases["threshold"].fillna(PASS)
         cases = cases.assign(label=cases["case_id"].map(of_cases), passed=passed)
         labelled = cases.dropna(subset="label")
-        score, label = cases["score"].to_numpy(), cases["label"].to_numpy()
+        score, label = cases[["score", "label"]].to_numpy().T
         row = {
             "metric": metric,
             "n": len(cases),
@@ -116,13 +113,6 @@ def calibrate(
             for name, weight in (("labels", 0.0), ("corrected", None)):
                 found = corrected_mean(score, label, confidence, weight)
                 row |= dict(zip((f"{name}_mean", f"{name}_low", f"{name}_high"), found))
-        error = score.std() * np.sqrt(1 / n - 1 / len(cases))
-        mean = labelled["score"].mean()
-        if abs(mean - score.mean()) > FAR * error:
-            notes.append(
-                f"{metric}: the labels are of cases with a mean score of {mean:.2f}, all cases have {score.mean():.2f}: "
-                "labels that were not drawn at random say nothing of the rest"
-            )
         rows.append(row)
     if few:
         agreeing = ", ".join(few)
@@ -161,7 +151,7 @@ def corrected_mean(
     moved = weight * score
     rest = label[labelled] - moved[labelled]
     value = rest.mean() + moved[~labelled].sum() / n_open
-    value = min(max(round(value, 12), 0.0), 1.0)
+    value = np.clip(round(value, 12), 0, 1)
 
     error = (rest.var(ddof=1) + HIDDEN * weight / n) / n + weight**2 * variance / n_open
     # beside 0 and 1 a correction leaves fewer trials than there are labels: half of them stand

@@ -25,7 +25,7 @@ from ..core.files import nearest
 from ..core.metric import MetricTable
 from .effects import MIN_UNITS, ROUGH, Effect, paired, same_questions
 from .formulas import Draws, p_of_t, smallest_shown, widest
-from .influence import Array, Cells, Condition, Formula, Runs, effective_units, label
+from .influence import Array, Cells, Condition, Formula, Runs, label
 from .intervals import Interval, draws_of, interval_of
 from .multiple import NOT_RANDOM, holm, lacking, max_t, sign_flip
 
@@ -199,7 +199,7 @@ def ranks(
     if len(tested):
         # there may be thousands: intervals of each by itself, without a bootstrap
         tested = tested.assign(level=resampling.level)
-        tested = tested.join(_intervals(tested))
+        tested = tested.join(_intervals(tested, {}))
         verdict, _ = verdicts(tested, resampling.level)
         for word, winner, loser in (("better", "b", "a"), ("worse", "a", "b")):
             shown = tested[verdict == word]
@@ -299,7 +299,7 @@ def _test(
             # the steps end with the first that is not shown, whose c is that of the rest
             is_left = (adjusted > level).to_numpy()
             critical[is_left] = np.fmax.reduce(critical[is_left], initial=np.nan)
-            n = np.array([effective_units(e.shares) for e in own["effect"]]).clip(2)
+            n = np.array([e.n_effective for e in own["effect"]]).clip(2)
             # max_t's T in the scale of Student's t
             t = critical * np.sqrt((n - 1) / np.maximum(n - critical**2, 1e-3))
             rows.loc[own.index, "level"] = np.fmin(level, 2 * stdtr(n - 1, -t))
@@ -307,14 +307,14 @@ def _test(
 
 def _intervals(
     rows: pd.DataFrame,
-    draws: Mapping[Effect | None, Draws] | None = None,
+    draws: Mapping[Effect | None, Draws],
     method: str = "auto",
 ) -> pd.DataFrame:
     """The interval of every row at its level, that of equivalence, and the mde."""
     result = []
     for found, level, margin in zip(rows["effect"], rows["level"], rows["margin"]):
-        drawn = draws.get(found) if draws else None
-        interval, within, mde = interval_of(found, level, drawn, method), Interval(), np.nan
+        drawn, within, mde = draws.get(found), Interval(), np.nan
+        interval = interval_of(found, level, drawn, method)
         if margin > 0:
             within = interval_of(found, min(2 * level, 0.99), drawn, method, unseen=level)
         if found:
@@ -323,8 +323,8 @@ def _intervals(
             reach = interval.high - delta if delta < 0 else delta - interval.low
             size = reach + of_power * error
             if found.is_single:
-                n = effective_units(found.shares)
-                size = max(size, smallest_shown(delta, error, n, t + of_power))
+                shown = smallest_shown(delta, error, found.n_effective, t + of_power)
+                size = max(size, shown)
             if size <= found.limits[1]:
                 mde = float(f"{size:.0e}" if found.n_units < ROUGH else f"{size:.1e}")
         row = {

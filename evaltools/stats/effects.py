@@ -92,14 +92,15 @@ class Effect(Cells):
     def of(cls, *sides: Cells) -> Effect:
         """The effect of one side, or of the first less the second."""
         ratios: tuple[Metric, ...] = ()
-        weights, sums = [], []
+        weights: list[float] = []
+        sums: list[Array] = []
         for side, sign in zip(sides, (1, -1)):
             ratios += side.formula.ratios * side.n_seeds
-            weights.append(np.tile(side.formula.weights * sign / side.n_seeds, side.n_seeds))
-            sums.append(np.moveaxis(side.sums, 1, 2).reshape(4, side.sums.shape[2], -1))
-        formula = Formula(side.formula.metric, ratios, np.concatenate(weights))
+            weights += [*side.formula.weights * sign / side.n_seeds] * side.n_seeds
+            sums += [*np.moveaxis(side.sums, 1, 0)]
+        formula = Formula(side.formula.metric, ratios, np.array(weights))
         # a copy of a million units takes its time
-        joined = np.concatenate(sums, axis=-1) if len(sides) > 1 else sums[0]
+        joined = np.concatenate(sums, axis=-1) if len(sums) > 1 else sums[0]
         return cls(
             formula,
             side.seeds,
@@ -207,11 +208,20 @@ class Effect(Cells):
             return [seed_part(b.value - a.value, b.errors - a.errors, a.present, both)]
         return [seed_part(s.value, s.errors, s.present, s.takes_part) for s in self.sides]
 
+    @cached_property
+    def n_effective(self) -> float:
+        """Effective units."""
+        return effective_units(self.shares)
+
+    @property
+    def variance(self) -> float:
+        """Its variance, for new samples."""
+        return sample_variance(self.errors, self.n_effective)
+
     @property
     def accounts(self) -> list[Account]:
         """Its variance: for new samples, of several seeds for new seeds too."""
-        n = effective_units(self.shares)
-        return accounts(sample_variance(self.errors, n), n, self.parts)
+        return accounts(self.variance, self.n_effective, self.parts)
 
     @property
     def claim(self) -> str:
@@ -337,7 +347,10 @@ def differing(changes: pd.DataFrame) -> pd.DataFrame:
 
     These are the units that `n_differ` of a comparison counts.
     """
-    carrying = changes[changes["differs"]]
     # those of one size but for rounding stay in their order
-    order = carrying["influence"].abs().round(12).sort_values(ascending=False, kind="stable")
-    return carrying.loc[order.index].reset_index(drop=True)
+    return changes[changes["differs"]].sort_values(
+        "influence",
+        key=lambda influence: -influence.abs().round(12),
+        kind="stable",
+        ignore_index=True,
+    )

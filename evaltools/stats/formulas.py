@@ -109,7 +109,7 @@ def score_t(
     are all alike, off both limits, have an interval by what none of n units showed (`none_seen`).
     """
     lowest, width = limits[0], limits[1] - limits[0]
-    p = min(max((value - lowest) / width, 0.0), 1.0)
+    p = np.clip((value - lowest) / width, 0, 1)
     v, spread = variance / width**2, p * (1 - p)
     if v <= 0 and spread > 0:
         # one unit says nothing of others
@@ -344,12 +344,12 @@ def seed_part(
     own = excess / k if excess > 1e-9 * (between + within) else 0.0
     squares = between**2 / (k - 1) + within**2 / max(df_rest, 1)
     return SeedPart(
-        own=own,
-        squares=squares / k**2 if own > 0 else 0.0,
-        plain=between / k,
-        df=k - 1.0,
-        residual=within / k,
-        nested=(present.sum(axis=0) <= 1).all(),
+        own,
+        squares / k**2 if own > 0 else 0.0,
+        between / k,
+        k - 1.0,
+        within / k,
+        (present.sum(axis=0) <= 1).all(),
     )
 
 

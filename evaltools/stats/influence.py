@@ -62,14 +62,10 @@ class Formula:
         return self.metric.better != "none" and not any(self.is_count)
 
     @cached_property
-    def limits(self) -> Array:
-        """(2, ratios): the least and the greatest value of each ratio."""
-        return np.array([ratio.limits for ratio in self.ratios]).T
-
-    @cached_property
     def ends(self) -> tuple[float, float]:
         """The least and the greatest value that the metric can take."""
-        low, high = np.where(self.weights > 0, self.limits, self.limits[::-1]) @ self.weights
+        limits = np.array([ratio.limits for ratio in self.ratios]).T
+        low, high = np.where(self.weights > 0, limits, limits[::-1]) @ self.weights
         return float(low), float(high)
 
     def of_rows(self, columns: Mapping[str, Array]) -> Array:
@@ -136,12 +132,15 @@ class Condition:
         KeyError for a metric that the table lacks.
         """
         formula, unit = self.formulas[metric], self.units.name
-        columns = {name: column_of(self.rows, name, unit) for name in columns_of(formula.ratios)}
+        read = self.rows[columns_of(formula.ratios)]
+        columns = {name: numbers_of(column.to_numpy()) for name, column in read.items()}
         sums = formula.of_rows(columns)
-        for is_wrong, name, values, expected in _wrong(formula, columns, sums):
+        for is_wrong, name, values, expected in _wrong(formula, read, columns, sums):
             if is_wrong.any():
                 row = is_wrong.argmax()
-                value = "null" if np.isnan(values[row]) else f"{values[row]:g}"
+                cell = values[row]
+                value = f"{cell:g}" if isinstance(cell, float) else short(cell)
+                value = "null" if is_null(cell) else value
                 place = f"row {self.rows.index[row] + 1} ({unit} {self.rows[unit].iloc[row]})"
                 raise UsageError(f"{place}: {name} is {value}{expected}")
         sums[..., np.isnan(sums[:2]).any(axis=(0, 1))] = 0.0
@@ -160,25 +159,21 @@ class Condition:
         return Cells(formula, self.seeds, np.moveaxis(sums, 1, -1), self.starts)
 
 
-def column_of(rows: pd.DataFrame, name: str, unit: Hashable) -> Array:
-    """A column of a condition as floats; a null is nan. UsageError, with the row, for what is no number."""
-    values: Any = rows[name].to_numpy()
+def numbers_of(values: Array) -> Array:
+    """Values as floats: nan for a null, infinity for what is no number, or too large for one."""
     if values.dtype.kind in "biuf":
         return values.astype(float, copy=False)
     numbers = np.full(len(values), np.nan)
     for row, cell in enumerate(values):
-        if is_null(cell):
-            continue
-        is_number = isinstance(cell, Real | Decimal | np.bool_)
-        if not is_number or not -LARGEST < cell < LARGEST:
-            place = f"row {rows.index[row] + 1} ({unit} {rows[unit].iloc[row]})"
-            raise UsageError(f"{place}: {name} is {short(cell)}; expected a number")
-        numbers[row] = cell
+        if not is_null(cell):
+            is_number = isinstance(cell, Real | Decimal | np.bool_)
+            numbers[row] = cell if is_number and -LARGEST < cell < LARGEST else np.inf
     return numbers
 
 
 def _wrong(
     formula: Formula,
+    read: pd.DataFrame,
     columns: Mapping[str, Array],
     sums: Array,
 ) -> Iterator[tuple[Array, str, Array, str]]:
@@ -189,7 +184,7 @@ def _wrong(
     """
     expected = f"; expected a finite number below {LARGEST:g}"
     for name, values in columns.items():
-        yield np.abs(values) >= LARGEST, name, values, expected
+        yield np.abs(values) >= LARGEST, name, read[name].to_numpy(), expected
     metric = formula.metric
     if not isinstance(metric, Metric):
         return  # what it is made of stands in the table too
@@ -203,7 +198,7 @@ def _wrong(
         return
     own = num if formula.is_count[0] else num / np.where(den > 0, den, np.nan)
     # a sum of floats may be off its limit by as much
-    is_outside = (own < low - 1e-9 * max(1, abs(low))) | (own > high + 1e-9 * max(1, abs(high)))
+    is_outside = np.abs(own - own.clip(low, high)) > 1e-9 * np.maximum(np.abs(own), 1)
     yield is_outside, metric.name, own, f", which is not within {low:g} and {high:g}"
 
 

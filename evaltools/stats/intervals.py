@@ -32,7 +32,6 @@ from .influence import (
     effective_units,
     label,
     rounded,
-    sample_variance,
 )
 
 # A BCa interval within limits needs so many effective units, and of a difference so many that differ.
@@ -54,39 +53,34 @@ def draws_of(
     resampling: Resampling,
 ) -> dict[Effect | None, Draws]:
     """The bootstraps of those effects of one run a side of which units vary, and are not too many."""
-    of_size: dict[int, list[Effect]] = {}
-    for e in effects:
-        if e is None or e.parts or (n := e.present.sum()) > LARGE:
-            continue
-        if e.errors.any():
-            of_size.setdefault(n, []).append(e)
+    used = [e for e in effects if e and not e.parts and e.present.sum() <= LARGE and e.errors.any()]
     draws: dict[Effect | None, Draws] = {}
-    for n, alike in of_size.items():
-        columns = [e.sums[:, e.present].swapaxes(1, 2).reshape(-1, n) for e in alike]
+    for n in {e.present.sum() for e in used}:
         # many metrics share columns: each is resampled once
-        own = {column.tobytes(): column for each in columns for column in each}
+        units = {e: e.sums[:, e.present] for e in used if e.present.sum() == n}
+        own = {row.tobytes(): row for each in units.values() for kind in each for row in kind.T}
         drawn = dict(zip(own, resampled(np.array([*own.values()]), resampling)))
-        for e, each in zip(alike, columns):
-            of_resamples = np.array([drawn[column.tobytes()] for column in each])
+        for e, each in units.items():
+            sums = np.array([[drawn[row.tobytes()] for row in kind.T] for kind in each])
             left_out = each.sum(axis=1, keepdims=True) - each
-            sums = (part.reshape(4, -1, part.shape[1]) for part in (of_resamples, left_out))
-            draws[e] = Draws(e.value, *(e.formula.values(part.swapaxes(1, 2)) for part in sums))
+            values = (e.formula.values(part) for part in (sums.swapaxes(1, 2), left_out))
+            draws[e] = Draws(e.value, *values)
     return draws
 
 
 def interval_of(
-    effect: Effect | None,
+    e: Effect | None,
     alpha: float,
     draws: Draws | None = None,
     method: str = "auto",
     unseen: float | None = None,
 ) -> Interval:
-    """The interval of an effect with the probability alpha outside; `draws`: its bootstrap, if it has one.
+    """The interval of an effect e with the probability alpha outside; `draws`: its bootstrap, if it has one.
 
     `unseen`: the probability that gains, or losses, of which none were drawn lie outside (default: alpha).
     """
-    e, unseen = effect, unseen or alpha
-    if e is None or not e.n_units or np.isnan(e.value):
+    unseen = unseen or alpha
+    if e is None or e.is_count or not e.n_units or np.isnan(e.value):
         return Interval()
     if e.is_difference and e.value and not e.differs.any():
         return Interval()  # a side counts no unit, and has the value of none
@@ -109,7 +103,7 @@ def interval_of(
         return _of_difference(e, alpha, unseen, draws)
     if (
         draws
-        and min(effective_units(e.ratio_shares)) >= BCA_UNITS
+        and effective_units(e.ratio_shares).min() >= BCA_UNITS
         and _n_off_commonest(e) >= OFF_COMMONEST
     ):
         return Interval(*draws.bounds(alpha), "bca")
@@ -154,8 +148,7 @@ def _t_interval(
     fewest = min(side.takes_part.sum() for side in e.sides) if e.is_of_other_units else e.n_units
     if fewest < MIN_UNITS or not e.errors.any():
         return Interval()
-    n = effective_units(e.shares)
-    half = t_quantile(n - 1, alpha) * np.sqrt(sample_variance(e.errors, n))
+    half = t_quantile(e.n_effective - 1, alpha) * np.sqrt(e.variance)
     low, high = e.value - half, e.value + half
     if draws is None:
         low, high = np.clip([low, high], *e.limits)
@@ -177,11 +170,17 @@ def _of_difference(
     is_many = e.differs.sum() >= MIN_UNITS
     small, large = e.n_of_sides
     if e.is_of_other_units or (is_many and (small < MIN_UNITS or 2 * small < large)):
-        return _of_sides(e, alpha)
+        # by the interval of each side alone
+        return _joined(
+            e,
+            [Effect.of(side) for side in e.sides],
+            np.array([1.0, -1.0]),
+            alpha,
+        )
     if draws and effective_units(e.shares[e.differs]) >= BCA_UNITS:
         return Interval(*draws.bounds(alpha), "bca")
     found = _t_interval(e, alpha) if is_many else Interval()
-    if found.method == "none" and effective_units(e.shares) > 1:
+    if found.method == "none" and e.n_effective > 1:
         span = (e.limits[1] - e.limits[0]) / 2
         low, high = gains_and_losses(
             e.differences,
@@ -201,12 +200,18 @@ def _over_seeds(
 ) -> Interval:
     """Row 6, of two or more seeds; of a difference that too few units carry the wider end of it and row 8."""
     if e.is_within and e.is_of_other_units and e.n_of_sides[0] < MIN_UNITS:
-        return _of_sides(e, alpha)
+        return _of_difference(e, alpha, unseen)
     error, critical, _ = widest(e.accounts, alpha)
     error = rounded(error, 100 * np.abs(e.ratios).max())
     if e.is_within and not e.is_difference and (e.formula.weights > 0).all():
-        n = effective_units(e.shares)
-        bounds = score_t(e.value, error**2, n, critical, e.limits, alpha)
+        bounds = score_t(
+            e.value,
+            error**2,
+            e.n_effective,
+            critical,
+            e.limits,
+            alpha,
+        )
         return Interval(*bounds, "score-t")
     found, half = Interval(), error * critical
     if error and (e.is_within or e.n_units >= MIN_UNITS):
@@ -216,16 +221,6 @@ def _over_seeds(
     if e.is_difference and e.is_within and (not error or e.differs.sum() < 1 - np.log2(unseen)):
         found = _wider(found, _of_difference(e, alpha, unseen))
     return found
-
-
-def _of_sides(e: Effect, alpha: float) -> Interval:
-    """The interval of a difference of two sides, one perhaps of few units, by that of each side alone."""
-    return _joined(
-        e,
-        [Effect.of(side) for side in e.sides],
-        np.array([1.0, -1.0]),
-        alpha,
-    )
 
 
 def _of_ratios(
@@ -351,14 +346,13 @@ def _rows(
     resampling: Resampling,
 ) -> Iterator[dict[str, object]]:
     """The rows of `aggregate` for some metrics, which are resampled together."""
-    measured: list[tuple[Cells, Effect | None]] = []
+    measured: list[tuple[Cells, Effect]] = []
     for name in metrics:
         cells = condition.cells(name).per_unit()
         is_known = ~np.isnan(cells.value)
-        if is_known.any() and not is_known.all():
+        if is_known.any():
             cells = cells.at(is_known)
-        is_value = is_known.any() and not cells.is_count
-        measured.append((cells, Effect.of_run(cells) if is_value else None))
+        measured.append((cells, Effect.of_run(cells)))
     draws = draws_of([effect for _, effect in measured], resampling)
     for cells, effect in measured:
         interval = interval_of(effect, resampling.level, draws.get(effect), resampling.method)
@@ -381,5 +375,5 @@ def _rows(
             "title": metric.title,
             "group": metric.group,
             "better": metric.better,
-            "claim": effect.claim if effect and interval.method != "none" else "",
+            "claim": effect.claim if interval.method != "none" else "",
         }

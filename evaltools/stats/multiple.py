@@ -19,7 +19,7 @@ import pandas as pd
 from scipy.special import bdtrc
 
 from .formulas import p_of_t
-from .influence import LARGE, Array, Cells
+from .influence import LARGE, Array, Cells, rounded
 
 # Sign patterns that are drawn at a time.
 SIGN_CHUNK = 512
@@ -202,17 +202,16 @@ def p_random(
     >>> float(p_random(np.array([0.1, 0.2, 0.15]), np.array([0.8, 0.9, 0.85])).round(4))
     0.0001
     """
-    n = np.array([len(missing), len(present)])
-    if n.min() < TESTABLE:
+    sides = (missing, present)
+    if min(map(len, sides)) < TESTABLE:
         return np.nan
-    apart = missing.mean() - present.mean()
-    variance = np.array([missing.var(ddof=1), present.var(ddof=1)])
+    n, mean, variance = np.array([(len(x), x.mean(), x.var(ddof=1)) for x in sides]).T
     of_means = variance / n
     pooled = variance @ (n - 1) / (n.sum() - 2)
     squares = max((of_means**2 / (n - 1)).sum(), 1e-300)
     welch = of_means.sum(), of_means.sum() ** 2 / squares
     student = pooled * (1 / n).sum(), n.sum() - 2
-    return p_of_t([welch, student], apart if abs(apart) > 1e-12 else 0.0)
+    return p_of_t([welch, student], rounded(mean[0] - mean[1], 1.0))
 
 
 def _own_values(cells: Cells) -> Array:

@@ -19,7 +19,7 @@ from ..core.errors import UsageError
 from ..core.estimates import Resampling
 from .effects import ROUGH, Effect, paired
 from .formulas import variance_of_change
-from .influence import ITEM, Condition, effective_units, sample_variance
+from .influence import ITEM, Condition
 
 # The columns of a plan.
 COLUMNS = ("seeds", "samples", "samples_low", "samples_high", "power", "calls")
@@ -114,8 +114,8 @@ def _variances(
     nan for seeds if one. Of a proportion, units that change make both the difference and its variance: the pilot's own
     change is taken out of the samples' variance, and that of the difference to show put in its place.
     """
-    n = effective_units(pilot.shares)
-    of_samples = n * sample_variance(pilot.errors, n)
+    n = pilot.n_effective
+    of_samples = n * pilot.variance
     if pilot.parts:
         k = pilot.n_seeds
         rest = min(sum(part.residual for part in pilot.parts) * n, of_samples) * k

@@ -127,7 +127,7 @@ def test_a_rerun_asks_for_the_file_and_runs_none_that_a_manifest_names(scored: P
         ),
         (
             METRICS.replace('"letters": texts', '"letters": [1, "a"] * 30'),
-            "do not fit the units: row 2 (text_id review-002): letters is 'a'; expected a number",
+            "do not fit the units: row 2 (text_id review-002): letters is 'a'; expected a finite number",
         ),
         (
             METRICS.replace('"letters": texts', '"mixed": [1, "a"] * 30, "letters": texts'),

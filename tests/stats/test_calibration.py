@@ -126,15 +126,6 @@ def test_few_labels_give_counts_and_no_corrected_mean() -> None:
     assert "fewer than 30 labels correct no mean" in note and "of 29 cases" in note
 
 
-def test_labels_that_were_not_drawn_at_random_are_named_as_such() -> None:
-    scores, labels = judged()
-    assert c.calibrate(scores, labels).notes == ()
-    failing = scores["case_id"][scores["score"] == 0].head(40)
-    only = pd.DataFrame({"case_id": failing, "metric": "m", "label": 0.0, "rater": ""})
-    (note,) = c.calibrate(scores, only).notes
-    assert "of cases with a mean score of 0.00, all cases have 0.58" in note
-
-
 # --- files
 
 SCORES = 'case_id,metric,score,evidence\na,m,0.5,"{""x"": 1}"\nb,m,,\nc,m,1,\n'

@@ -85,7 +85,8 @@ def calibrate(
     result = calibration.calibrate(scored, labelled, confidence)
     write_csv(out, result.frame)
     show_frame(result.frame[list(SHOWN)].rename(columns=SHOWN))
-    paragraph(f"\nIntervals of {confidence:.0%}, for new cases of the same kind.")
+    text = "for new cases of the same kind; they hold where the labelled cases were drawn at random"
+    paragraph(f"\nIntervals of {confidence:.0%}, {text}.")
     for note in result.notes:
         paragraph(f"note: {note}")
     echo(out)
