@@ -202,38 +202,29 @@ def score(
     sums = {}
     for metric in options.found:
         of_metric = rows[rows["metric"] == metric.name]
-        used = of_metric[_is_used(of_metric, metric, file)].set_index("unit")
+        is_second = of_metric["unit"].duplicated()
+        _report(
+            file,
+            "duplicate-id",
+            of_metric.loc[is_second, "id"],
+            f"a second row of {metric.name}: id is one sample, cluster what samples belong to",
+        )
+        low, high = metric.bounds or (-np.inf, np.inf)
+        values = of_metric["num"] / of_metric["den"]
+        is_outside = ~is_second & ((values < low) | (values > high))
+        for line, id_ in of_metric.loc[is_outside, "id"].items():
+            file.error(
+                "out-of-bounds",
+                f"{values[line]:g} is not within {low:g} and {high:g}",
+                line=line,
+                id=id_,
+                field=metric.name,
+            )
+        used = of_metric[~(is_second | is_outside)].set_index("unit")
         sums[metric.numerator] = used["num"]
         sums[metric.denominator] = used["den"]
     problems.raise_if_failed()
     return pd.concat([units, pd.DataFrame(sums)], axis=1)
-
-
-def _is_used(
-    rows: pd.DataFrame,
-    metric: Metric,
-    file: File,
-) -> pd.Series:
-    """Whether each row of a metric is used: the first of its unit, within the limits; the others are reported."""
-    is_second = rows["unit"].duplicated()
-    _report(
-        file,
-        "duplicate-id",
-        rows.loc[is_second, "id"],
-        f"a second row of {metric.name}: id is one sample, cluster what samples belong to",
-    )
-    low, high = metric.bounds or (-np.inf, np.inf)
-    values = rows["num"] / rows["den"]
-    is_outside = ~is_second & ((values < low) | (values > high))
-    for line, id_ in rows.loc[is_outside, "id"].items():
-        file.error(
-            "out-of-bounds",
-            f"{values[line]:g} is not within {low:g} and {high:g}",
-            line=line,
-            id=id_,
-            field=metric.name,
-        )
-    return ~(is_second | is_outside)
 
 
 def _unit_columns(

@@ -53,10 +53,10 @@ class TableOptions(SuiteOptions):
         Whether all its values are 0 or 1 is no policy: two runs may be otherwise in that (`Study.metrics`).
         """
         options = self.model_dump(mode="json", exclude={"found"})
-        metrics = []
-        for metric in self.found:
-            limits = list(metric.bounds) if metric.bounds else None
-            metrics.append([metric.name, metric.better, limits])
+        metrics = [
+            [metric.name, metric.better, metric.bounds and list(metric.bounds)]
+            for metric in self.found
+        ]
         return {**options, "found": metrics}
 
     def with_metrics(

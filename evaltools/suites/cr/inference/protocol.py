@@ -119,48 +119,36 @@ def merge(
     `refused`.
     """
     merged: dict[Any, Candidate] = {}
-    for lens, reply in replies.items():
-        for triplet in reply.triplets:
-            found = _candidate(lens, triplet, text, refs)
-            if found is None:
-                why = "neither a ref nor a term of the text"
-                refused.append({"actor": lens, "what": triplet.aspect_term, "why": why})
-                continue
-            alike = (found["aspect_ref"], found["aspect_term"], found["polarity"])
-            first = merged.setdefault(alike, {"tuple_id": f"t{len(merged)}", **found})
-            first["confidence"] = max(first["confidence"], found["confidence"])
-            for name in ("origin", "flags"):
-                first[name] = list(dict.fromkeys([*first[name], *found[name]]))
+    given = [(lens, triplet) for lens, reply in replies.items() for triplet in reply.triplets]
+    for lens, triplet in given:
+        ref, term = (triplet.aspect_ref or "").strip(), triplet.aspect_term.strip()
+        span = find_term(term, text) if term else None
+        if not ref and span is None:
+            why = "neither a ref nor a term of the text"
+            refused.append({"actor": lens, "what": triplet.aspect_term, "why": why})
+            continue
+        flags = {
+            "invalid_ref": ref and ref not in refs,
+            "invalid_language": re.search("[A-Za-z]", term),
+            "invalid_target": term and term == (triplet.opinion_term or "").strip(),
+        }
+        found = text[span["start"] : span["end"]] if span else ""
+        candidate: Candidate = {
+            "tuple_id": f"t{len(merged)}",
+            "aspect_ref": ref,
+            "aspect_term": found,
+            "polarity": triplet.polarity,
+            "evidence": triplet.evidence or "",
+            "confidence": triplet.confidence,
+            "origin": [lens],
+            "span": span,
+            "flags": [flag for flag, holds in flags.items() if holds],
+        }
+        first = merged.setdefault((ref, found, triplet.polarity), candidate)
+        first["confidence"] = max(first["confidence"], triplet.confidence)
+        for name in ("origin", "flags"):
+            first[name] = list(dict.fromkeys([*first[name], *candidate[name]]))
     return list(merged.values())
-
-
-def _candidate(
-    lens: str,
-    triplet: Triplet,
-    text: str,
-    refs: Sequence[str],
-) -> Candidate | None:
-    """A triplet as a candidate without an id; None where it is refused."""
-    ref = (triplet.aspect_ref or "").strip()
-    term = triplet.aspect_term.strip()
-    span = find_term(term, text) if term else None
-    if not ref and span is None:
-        return None
-    flags = {
-        "invalid_ref": ref and ref not in refs,
-        "invalid_language": re.search("[A-Za-z]", term),
-        "invalid_target": term and term == (triplet.opinion_term or "").strip(),
-    }
-    return {
-        "aspect_ref": ref,
-        "aspect_term": text[span["start"] : span["end"]] if span else "",
-        "polarity": triplet.polarity,
-        "evidence": triplet.evidence or "",
-        "confidence": triplet.confidence,
-        "origin": [lens],
-        "span": span,
-        "flags": [flag for flag, holds in flags.items() if holds],
-    }
 
 
 def find_term(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ....core.files import Fields, dumps, toml_beside
@@ -27,11 +27,11 @@ class StandIn(Client):
         user = body["messages"][1]["content"]
         data = json.loads(user.split("\n")[1])
         if "candidates" in data:
-            reply = dumps({"review_actions": _actions(stage, data)})
+            reply = dumps({"review_actions": list(_actions(stage, data))})
         else:
             # what varies from seed to seed, by the seed and the text: a number from 0 to 255
             draw = hashlib.sha256(f"{body['seed']}{user}".encode()).digest()[0]
-            reply = dumps({"triplets": _triplets(stage, data["text"], draw)})
+            reply = dumps({"triplets": list(_triplets(stage, data["text"], draw))})
         choice = {"message": {"content": reply}, "finish_reason": "stop"}
         return dumps({"model": STAND_IN, "choices": [choice]}).encode()
 
@@ -47,14 +47,13 @@ def _triplets(
     stage: str,
     text: str,
     draw: int,
-) -> list[Fields]:
+) -> Iterator[Fields]:
     """Nouns of the list with the words of their clause.
 
     Negation is seen by P-NEG, what is implied by P-IMP, and by the others for some seeds.
     """
     sees_negation = stage in ("p_neg", "s0") or draw % 4 == 0
     sees_implied = stage in ("p_imp", "s0") or draw % 3 == 0
-    triplets = []
     for clause in CLAUSE.findall(text):
         good = _holds(clause, "good")
         if good == _holds(clause, "bad"):
@@ -66,33 +65,28 @@ def _triplets(
         if not nouns and sees_implied:
             nouns = {"": "제품 전체#일반"}
         for noun, ref in nouns.items():
-            triplet = {
+            yield {
                 "aspect_term": noun,
                 "aspect_ref": ref,
                 "polarity": polarity,
                 "confidence": 0.9 if noun else 0.5,
                 "evidence": clause.strip(),
             }
-            triplets.append(triplet)
-    return triplets
 
 
 def _actions(
     stage: str,
     data: Fields,
-) -> list[Fields]:
+) -> Iterator[Fields]:
     """Of candidates that disagree those are dropped that overlook a negation."""
-    actions = []
     for candidate in data["candidates"]:
         evidence = candidate["evidence"]
         is_positive = _holds(evidence, "good") != _holds(evidence, "negation")
         right = is_positive == (candidate["polarity"] == "positive")
         lenient = stage == "review_b" and len(candidate["origin"]) > 1
         keep = right or lenient
-        action = {
+        yield {
             "action_type": "KEEP" if keep else "DROP",
             "target_tuple_ids": [candidate["tuple_id"]],
             "reason_code": "KEEP_BEST_SUPPORTED" if keep else "NEGATION_SCOPE",
         }
-        actions.append(action)
-    return actions
