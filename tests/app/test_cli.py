@@ -159,7 +159,7 @@ def test_check_lists_problems_and_writes_nothing(here: Path) -> None:
         (["compare", "", ""], 2, "not empty"),
         (["report", "seeds", ","], 2, "',' names no run"),
         (["compare", *SEEDS[:2], "--suite", ""], 2, "no suite ''"),
-        (["rank", *SEEDS, "--metric", ""], 2, "no metric is named"),
+        (["rank", *SEEDS, "--metric", ""], 2, "name a metric"),
         (
             ["plan", *SEEDS, "--metric", "n", "--difference", "inf"],
             2,
