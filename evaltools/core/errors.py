@@ -10,11 +10,10 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import partialmethod
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 IN_MEMORY = "evaltools-memory-"
 """How the temporary folders begin whose folder holds the files of data in memory (`memory.as_files`)."""
@@ -56,8 +55,7 @@ def reason(error: BaseException) -> str:
     return bounded(text.removeprefix(f"{type(error).__module__}."))
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(NamedTuple):
     """One thing wrong with the input.
 
     `code` is a short stable name (`bad-json`, `duplicate-id`), `line` the 1-based line of `file`
@@ -141,7 +139,6 @@ def tell(
     return WRONG_USAGE if isinstance(error, UsageError) else FAILED
 
 
-@dataclass
 class Problems:
     """Collects the problems of one command.
 
@@ -155,15 +152,12 @@ class Problems:
     error: scores.csv:2: expected a number [bad-field]
     """
 
-    on_error: OnError = "fail"
-    kept: list[Problem] = field(default_factory=list)
-    counts: Counter[tuple[Severity, str]] = field(default_factory=Counter)
-
-    def __post_init__(self) -> None:
-        if self.on_error not in get_args(OnError):
-            raise UsageError(
-                f"on_error: expected one of {get_args(OnError)}, got {self.on_error!r}"
-            )
+    def __init__(self, on_error: OnError = "fail") -> None:
+        if on_error not in get_args(OnError):
+            raise UsageError(f"on_error: expected one of {get_args(OnError)}, got {on_error!r}")
+        self.on_error = on_error
+        self.kept: list[Problem] = []
+        self.counts: Counter[tuple[Severity, str]] = Counter()
 
     def add(
         self,
@@ -209,7 +203,7 @@ class Problems:
         """Add what another collector found, its line numbers moved down by `line_offset`."""
         for problem in other.kept:
             line = problem.line and problem.line + line_offset
-            self.add(**vars(problem) | {"line": line})
+            self.add(**problem._asdict() | {"line": line})
         self.counts.update(other.counts)
         self.counts.subtract((problem.severity, problem.code) for problem in other.kept)
 
