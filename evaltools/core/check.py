@@ -160,11 +160,10 @@ def constant_metrics(
     n_values = rows["metric"].map(lambda metric: unit_values(metric).nunique())
     rows = rows[n_values == 1]
     metrics = [f"{title} = {value:g}" for title, value in zip(_titles(rows), rows["value"])]
-    text = "The same in all samples: {metrics}"
     return share_check(
         "constant-metric",
         "info",
-        text,
+        "The same in all samples: {metrics}",
         len(rows),
         len(headline),
         metrics=first_ten(metrics),
@@ -181,12 +180,11 @@ def duplicate_texts(
         return
     texts = units.drop_duplicates(unit)[column].dropna()
     texts = texts[texts.astype(str).str.strip() != ""]
-    text = "{n} samples share a text, so they are not independent: the true intervals are wider."
     n_doubled = texts.duplicated(keep=False).sum()
     yield from share_check(
         "duplicate-texts",
         "warning",
-        text,
+        "{n} samples share a text, so they are not independent: the true intervals are wider.",
         n_doubled,
         len(texts),
     )

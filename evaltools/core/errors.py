@@ -78,8 +78,9 @@ class Problem(NamedTuple):
             place += f":{self.line}"
         parts = (place, self.id, self.field, self.message)
         what = bounded(": ".join(filter(None, parts)))
-        text = f"{self.severity}: {what} [{self.code}]"
-        return visible(text.replace("\n", "\\n").replace("\t", "\\t"))
+        return visible(
+            f"{self.severity}: {what} [{self.code}]".replace("\n", "\\n").replace("\t", "\\t")
+        )
 
 
 class InputError(Exception):

@@ -248,8 +248,9 @@ def as_ratios(table: MetricTable) -> list[dict[Metric, float]]:
     try:
         return [ratios(metric) for metric in table]
     except KeyError as error:
-        message = f"a metric is made of {error}, which is no other metric of this table"
-        raise UsageError(message) from error
+        raise UsageError(
+            f"a metric is made of {error}, which is no other metric of this table"
+        ) from error
     except RecursionError:
         raise UsageError("metrics of this table are made of one another") from None
 

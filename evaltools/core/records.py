@@ -149,10 +149,9 @@ def unique_records(
             yield line, record
             continue
         name = key if isinstance(key, str) else ": ".join(filter(None, key))
-        message = f"a second {what}; the first is on line {first}"
         file.error(
             "duplicate-id",
-            message,
+            f"a second {what}; the first is on line {first}",
             line=line,
             id=name,
         )
@@ -178,8 +177,10 @@ class File:
             message = "a folder; name a file or a run in it" if path.is_dir() else "no such file"
             raise self.fatal("missing-file", message)
         if path.name.startswith("~$"):
-            message = f"the lock file of a workbook that is open in Excel; give {path.name[2:]}"
-            raise self.fatal("lock-file", message)
+            raise self.fatal(
+                "lock-file",
+                f"the lock file of a workbook that is open in Excel; give {path.name[2:]}",
+            )
         if not os.access(path, os.R_OK):
             raise self.fatal("unreadable-file", "cannot be read: permission denied")
         with path.open("rb") as f:
@@ -188,8 +189,10 @@ class File:
             raise self.fatal("empty-file", "the file is empty")
         kinds = [kind for mark, kind in FOREIGN.items() if re.match(mark, start, re.DOTALL)]
         if kinds and ending(path) not in BINARY:
-            message = f"the file is {kinds[0]}; expected text in UTF-8, its lines ended by LF"
-            raise self.fatal("wrong-encoding", message)
+            raise self.fatal(
+                "wrong-encoding",
+                f"the file is {kinds[0]}; expected text in UTF-8, its lines ended by LF",
+            )
 
     def record(self, read: Callable[..., R], value: Any, **settings: Any) -> R:
         """What a model reads of its content. InputError, with each thing that it did not accept."""

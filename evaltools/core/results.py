@@ -55,8 +55,11 @@ def run_folders(folder: Path) -> list[Path]:
     folders = [folder / place for place in manifest.folders]
     for run in folders:
         if read_manifest(run) is None:
-            text = f"names {run.resolve()}, which holds no result any more"
-            raise Problems().fatal("missing-run", text, file=folder / NAME)
+            raise Problems().fatal(
+                "missing-run",
+                f"names {run.resolve()}, which holds no result any more",
+                file=folder / NAME,
+            )
     return folders or [folder]
 
 

@@ -196,8 +196,7 @@ def _sheet_rows(
                 value = saved[cell.parent.title][cell.coordinate].value
                 cell.value = cell.value if value is None else value
     except Exception as e:  # openpyxl raises many kinds, by the place of the damage
-        message = f"no Excel workbook that can be read: {e}"
-        raise file.fatal("bad-xlsx", message) from e
+        raise file.fatal("bad-xlsx", f"no Excel workbook that can be read: {e}") from e
     sheets.sort(key=lambda sheet: sheet.sheet_state != "visible")
     headers = [
         (sheet, number)
@@ -208,16 +207,18 @@ def _sheet_rows(
     sheet, start = headers[0] if headers else (sheets[0], 1)
     names = [other.title for other in sheets if other is not sheet and other.max_row > 1]
     if names:
-        message = f"only the sheet {sheet.title} is read, not {first_names(names)}"
-        file.warn("other-sheets", message)
+        file.warn("other-sheets", f"only the sheet {sheet.title} is read, not {first_names(names)}")
     hidden = []
     for number, texts in dropwhile(lambda row: row[0] < start, _rows(sheet)):
         if any(texts) and sheet.row_dimensions[number].hidden:
             hidden.append(number)
         yield number, texts
     if hidden:
-        message = f"{len(hidden)} rows are hidden in the sheet, and read all the same"
-        file.warn("hidden-rows", message, line=hidden[0])
+        file.warn(
+            "hidden-rows",
+            f"{len(hidden)} rows are hidden in the sheet, and read all the same",
+            line=hidden[0],
+        )
 
 
 def _rows(sheet: Any) -> Rows:
@@ -249,8 +250,11 @@ def csv_rows(file: File, sep: str = ",") -> Rows:
                 line = first + reader.line_num
                 n_cells = n_cells or len(cells)
                 if cells and len(cells) != n_cells:
-                    message = f"expected {n_cells} cells, as the header has, got {len(cells)}"
-                    file.error("bad-row", message, line=line)
+                    file.error(
+                        "bad-row",
+                        f"expected {n_cells} cells, as the header has, got {len(cells)}",
+                        line=line,
+                    )
                 elif cells:
                     yield line, cells
         except (csv.Error, UnicodeDecodeError) as e:

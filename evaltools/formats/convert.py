@@ -90,8 +90,11 @@ def convert(
             row = {"meta": meta, "final_result": {"final_tuples": tuples}}
         rows.append(row)
     if as_ == "gold" and not any(row["gold_tuples"] for row in rows):
-        message = "no sample has a tuple: this is no gold (predictions: --as predictions)"
-        raise problems.fatal("no-gold", message, file=files[0])
+        raise problems.fatal(
+            "no-gold",
+            "no sample has a tuple: this is no gold (predictions: --as predictions)",
+            file=files[0],
+        )
     return write_jsonl(target, rows)
 
 
@@ -120,10 +123,9 @@ def _rows(
                 raise source.fatal("several-tasks", f"{message}: convert one task at a time")
             key = (what, *map(row.get, ("condition", "seed", "trial", "id")))
             if key in seen:
-                message = f"a second {what} of this id"
                 source.error(
                     "duplicate-id",
-                    message,
+                    f"a second {what} of this id",
                     id=row["id"],
                     **where(place),
                 )

@@ -123,8 +123,10 @@ def _unzipped(source: Source) -> Iterator[Any]:
     try:
         with zipfile.ZipFile(source.path) as log:
             if max((member.file_size for member in log.infolist()), default=0) > MEMBER_BYTES:
-                message = f"unpacks to more than {MEMBER_BYTES >> 20} MB: it is not read"
-                raise source.fatal("file-too-large", message)
+                raise source.fatal(
+                    "file-too-large",
+                    f"unpacks to more than {MEMBER_BYTES >> 20} MB: it is not read",
+                )
             for name in ["header.json", *filter(SAMPLE.fullmatch, log.namelist())]:
                 try:
                     content = from_json(log.read(name))
@@ -133,8 +135,9 @@ def _unzipped(source: Source) -> Iterator[Any]:
                     continue
                 yield content
     except zipfile.BadZipFile as error:
-        message = f"expected a log of Inspect (is it whole?): {error}"
-        raise source.fatal("bad-zip", message) from None
+        raise source.fatal(
+            "bad-zip", f"expected a log of Inspect (is it whole?): {error}"
+        ) from None
 
 
 def _scored(
@@ -209,10 +212,9 @@ def _reduce(
         return float(REDUCERS[reducer](values))
     match = re.fullmatch("(at_least|pass_at)_([1-9][0-9]{0,8})", reducer)
     if match is None:
-        message = f"epochs are reduced by {short(reducer)}, which is not known here"
         raise source.fatal(
             "unknown-reducer",
-            message,
+            f"epochs are reduced by {short(reducer)}, which is not known here",
             field="eval.config.epochs_reducer",
         )
     k = int(match[2])

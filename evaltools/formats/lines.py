@@ -135,8 +135,7 @@ def _literals(
             items = ast.literal_eval(literal.strip())
             dumps(items).encode()  # no half of a character
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-            message = f"expected a Python list after ####, got {short(literal)}"
-            raise Unfit("", message) from None
+            raise Unfit("", f"expected a Python list after ####, got {short(literal)}") from None
         return [opinion_of(text, *item) for item in model(tuples=items).tuples]
 
     return _samples(source, "####", tuples)
@@ -162,15 +161,15 @@ def _acos_opinion(
 ) -> Fields:
     match = ACOS_TUPLE.fullmatch(quad)
     if match is None:
-        message = f"expected 'a0,a1 CATEGORY s o0,o1' (s: 0, 1, 2), got {short(quad)}"
-        raise Unfit("quadruples", message)
+        raise Unfit(
+            "quadruples", f"expected 'a0,a1 CATEGORY s o0,o1' (s: 0, 1, 2), got {short(quad)}"
+        )
     start, end = int(match["start"]), int(match["end"])
     about = match["ref"], ACOS_POLARITIES[int(match["sentiment"])]
     if (start, end) == (-1, -1):
         return opinion(*about)
     if not start < end <= len(text):  # checked before a range of that length is made
-        message = f"expected a half open span of tokens, got {start},{end}"
-        raise Unfit("quadruples", message)
+        raise Unfit("quadruples", f"expected a half open span of tokens, got {start},{end}")
     return opinion(*about, *tokens(text, range(start, end)))
 
 
@@ -214,8 +213,9 @@ def tokens(
     """
     spans = [match.span() for match in re.finditer(r"\S+", sentence)]
     if not all(0 <= number < len(spans) for number in numbers):
-        message = f"expected numbers of the {len(spans)} tokens, got {short(list(numbers))}"
-        raise Unfit("tokens", message)
+        raise Unfit(
+            "tokens", f"expected numbers of the {len(spans)} tokens, got {short(list(numbers))}"
+        )
     first, last = numbers[0], numbers[-1]
     if list(numbers) == list(range(first, last + 1)):
         start, end = spans[first][0], spans[last][1]

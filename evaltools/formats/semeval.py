@@ -61,8 +61,9 @@ def _read(
     try:
         top = parse(source.path).getroot()
     except DefusedXmlException:
-        message = "it declares entities or outside references, which are refused"
-        raise source.fatal("xml-entities", message) from None
+        raise source.fatal(
+            "xml-entities", "it declares entities or outside references, which are refused"
+        ) from None
     except (ParseError, ValueError, LookupError) as error:  # the last two: of encodings
         line, *_ = getattr(error, "position", (None,))
         raise source.fatal(
@@ -71,8 +72,7 @@ def _read(
             line=line,
         ) from None
     if top.tag != root:
-        message = f"expected XML with the root {root}, got {top.tag!r}"
-        raise source.fatal("wrong-format", message)
+        raise source.fatal("wrong-format", f"expected XML with the root {root}, got {top.tag!r}")
     records: list[Element] = []
     for element in top:
         is_whole = element.find("Opinions") is not None
@@ -108,8 +108,9 @@ def _tuple(element: Element) -> dict[str, Any]:
     if found.term == "NULL" and found.category:
         return opinion(*about)
     if found.term == "NULL" or found.start is None or found.end is None:
-        message = "expected a category, or a term with the whole numbers from and to"
-        raise Unfit(element.tag, message)
+        raise Unfit(
+            element.tag, "expected a category, or a term with the whole numbers from and to"
+        )
     return opinion(
         *about,
         found.term,

@@ -198,10 +198,9 @@ class Source(File):
         if items is None:
             got = self.document
             keys = short(list(got)[:8] if isinstance(got, dict) else got)
-            message = f"expected a list under {key}, got a file with {keys}"
             raise self.fatal(
                 "wrong-format",
-                message,
+                f"expected a list under {key}, got a file with {keys}",
                 field=key,
             )
         return self.fitting(items, model, key)

@@ -93,8 +93,9 @@ class ReplyCache:
             for entry in batch:
                 self._write_entry(entry)
         except OSError as error:
-            message = f"cannot write the reply cache {self.folder}: {error.strerror}"
-            raise WorkFailed(message) from error
+            raise WorkFailed(
+                f"cannot write the reply cache {self.folder}: {error.strerror}"
+            ) from error
 
     def _write_entry(self, entry: Entry) -> None:
         file = self.file(entry.call.request)

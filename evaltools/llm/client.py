@@ -336,8 +336,9 @@ class Client:
 
             from .transport import BoundedClient, ReplyTooLarge
         except ImportError as error:
-            message = "asking a model needs more packages: pip install openai anyio tenacity"
-            raise UsageError(message) from error
+            raise UsageError(
+                "asking a model needs more packages: pip install openai anyio tenacity"
+            ) from error
         if self._sdk is None:
             base_url = address_in_force(self.base_url)
             self._key = read_key(self.keys, base_url)

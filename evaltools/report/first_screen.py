@@ -174,10 +174,16 @@ def study_checks(study: Result) -> list[Check]:
             *one_sided_missing(differences, partial(number, signed=True)),
             *not_random(differences),
         ]
-        text = "{n} samples of {baseline} and {candidate} pair by id but have other texts, and are left out."
         for row in study.frame.drop_duplicates("candidate").to_dict("records"):
             n = row["n_other_texts"]
-            checks += share_check("other-texts", "warning", text, n, n, **row)
+            checks += share_check(
+                "other-texts",
+                "warning",
+                "{n} samples of {baseline} and {candidate} pair by id but have other texts, and are left out.",
+                n,
+                n,
+                **row,
+            )
     if seeds := study.seeds:
         lacks = {n: [s for s in seeds if s not in runs] for n, runs in study.conditions.items()}
         checks += lacking("missing-seeds", lacks, len(seeds))
@@ -231,8 +237,11 @@ def provenance(shown: Result) -> HtmlTable:
     Times stand in the manifest only.
     """
     first = shown.results[0]
-    text = "{method}, {n_resamples:,} resamples, {level}, seed {seed}"
-    settings = say(text, level=first.resampling.percent, **dict(first.resampling))
+    settings = say(
+        "{method}, {n_resamples:,} resamples, {level}, seed {seed}",
+        level=first.resampling.percent,
+        **dict(first.resampling),
+    )
     used = [f"{name} {n}" for name, n in count_methods(shown).items()]
     rows = [
         (

@@ -272,9 +272,8 @@ def groups_of_change(
 ) -> dict[str, pd.Index]:
     """Label of each group of samples that changed -> their names."""
     signs = np.sign(changed["change"].fillna(changed["influence"]).fillna(0))
-    text = "{group} under {candidate}"
     return {
-        say(text, group=say(change), candidate=candidate): pd.Index(
+        say("{group} under {candidate}", group=say(change), candidate=candidate): pd.Index(
             changed[signs == sign].iloc[:, 0]
         )
         for change, sign in CHANGES.items()

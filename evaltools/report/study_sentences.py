@@ -226,12 +226,15 @@ def by_finding(study: Result) -> list[str]:
 def settling(study: Result) -> str:
     """What difference could be confirmed, where the only candidate is not shown to differ; else ""."""
     rows = study.differences_of(study.primary).to_dict("records")
-    text = "These data can confirm differences of {now} or more ({power:.0%} power)."
     if len(rows) != 1 or rows[0]["verdict"] != "tied" or is_null(rows[0]["mde"]):
         return ""
     # with the digits that are known
     known = Context(prec=1 if rows[0]["n_units"] < ROUGH else 2)
-    return say(text, now=f"{known.create_decimal(rows[0]['mde']):,f}", power=POWER)
+    return say(
+        "These data can confirm differences of {now} or more ({power:.0%} power).",
+        now=f"{known.create_decimal(rows[0]['mde']):,f}",
+        power=POWER,
+    )
 
 
 def how(shown: Result) -> str:
@@ -242,8 +245,7 @@ def how(shown: Result) -> str:
         if shown.seeds:
             has_same = len(set(map(frozenset, shown.conditions.values()))) == 1
             by = say("sample and seed") if has_same else say("sample")
-        text = "Paired by {by}; samples missing on one side are left out."
-        sentences.append(say(text, by=by))
+        sentences.append(say("Paired by {by}; samples missing on one side are left out.", by=by))
         if p_head(rows) != "p":
             text = (
                 "p and intervals are adjusted together (step-down max-T): those of the primary metric, and those of the "
@@ -251,8 +253,12 @@ def how(shown: Result) -> str:
             )
             sentences.append(say(text))
         if shown.margin:
-            text = "Equivalent: the {level} interval lies within the declared margin (two one-sided tests)."
-            sentences.append(say(text, level=f"{100 - 200 * shown.resampling.level:.4g}%"))
+            sentences.append(
+                say(
+                    "Equivalent: the {level} interval lies within the declared margin (two one-sided tests).",
+                    level=f"{100 - 200 * shown.resampling.level:.4g}%",
+                )
+            )
     claims = rows.get("claim", pd.Series(THIS_RUN, rows.index))[rows["ci_low"].notna()]
     if len(shown.candidates) > 1:
         claims = claims.replace(THESE_TWO_RUNS, THESE_RUNS)

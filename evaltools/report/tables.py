@@ -210,9 +210,15 @@ def notebook(lang: str = "en") -> HtmlTable | None:
     given = "\n".join(cell for cell in others if cell.startswith("# Parameters"))
     unknown = [name for name in names_set(given) if name not in names_set(first)]
     if unknown:
-        text = "Parameters that this notebook does not know, and which changed nothing: {names}"
         # Markup would escape the styles that it is added to
-        html += str(macros().notice(say(text, names=listed(unknown))))
+        html += str(
+            macros().notice(
+                say(
+                    "Parameters that this notebook does not know, and which changed nothing: {names}",
+                    names=listed(unknown),
+                )
+            )
+        )
     return HtmlTable(html)
 
 

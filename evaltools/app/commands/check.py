@@ -38,8 +38,9 @@ def check_suite(name: str) -> click.Command:
             score_units(suite, source, problems, Workers())
 
     options = suite_options(suite.options, suite.options.free())
-    text = f"Inputs of {suite.title}: list every problem."
-    return _check_command(suite.name, text, check_file, options)
+    return _check_command(
+        suite.name, f"Inputs of {suite.title}: list every problem.", check_file, options
+    )
 
 
 def _check_command(

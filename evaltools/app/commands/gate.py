@@ -132,8 +132,11 @@ def read_metrics(path: Path) -> MetricsFile:
         {path.name for path in file.parent.glob("[!.]*") if path.suffix != ".xml"}
         - {file.name, *OF_DESKTOPS}
     ):
-        text = f"{NO_MANIFEST}, or move {file.name} away from {first_names(beside)}"
-        problems.error("no-manifest", text, file=manifest)
+        problems.error(
+            "no-manifest",
+            f"{NO_MANIFEST}, or move {file.name} away from {first_names(beside)}",
+            file=manifest,
+        )
     else:
         echo(f"note: {file} stands alone and is taken at its word", err=True)
     problems.raise_if_failed()

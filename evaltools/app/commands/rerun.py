@@ -56,8 +56,11 @@ def rerun(
     recorded = read_model(file, Manifest)
     members = recorded.members if recorded.kind == "aggregate" else [recorded]
     if not members or not all(member.inputs for member in members):
-        text = "names no runs, or no inputs of them: there is nothing to make again"
-        raise Problems().fatal("bad-manifest", text, file=file)
+        raise Problems().fatal(
+            "bad-manifest",
+            "names no runs, or no inputs of them: there is nothing to make again",
+            file=file,
+        )
     then = _numbers(file.parent)
     with TemporaryDirectory(prefix="evaltools-rerun-") as folder, speaking(recorded.lang):
         target = out or Path(folder)
@@ -127,8 +130,11 @@ def _make_again(
         places = [folder / entry.path for folder in (Path.cwd(), *file.resolve().parents)]
         found = [path for path in places if path.is_file()]
         if not found:
-            text = f"{entry.role} of {member.run} (sha256 {entry.sha256}) is not there"
-            raise Problems().fatal("missing-input", text, file=entry.path)
+            raise Problems().fatal(
+                "missing-input",
+                f"{entry.role} of {member.run} (sha256 {entry.sha256}) is not there",
+                file=entry.path,
+            )
         found.sort(key=lambda path: sha256(path) != entry.sha256)
         files[entry.path] = str(found[0])
     known = [name for name in suite.options.free() if name in options]

@@ -142,10 +142,15 @@ def sheets(run: Run) -> list[Sheet]:
 def head_lines(run: Run) -> list[str]:
     """The counts of all cases, those of each metric, and the rules, a line each."""
     lines = [f"{run.name}: {' · '.join(finding(run))}"]
-    template = "{metric}: {fail} do not ship · {look} to check · {unmeasured} not measured"
     for row in metric_verdicts(run).to_dict("records"):
         counts = {"fail": row["failing"], "look": row["look"], "unmeasured": row["not_measured"]}
-        lines.append(say(template, metric=say(TERMS[row["metric"]]), **counts))
+        lines.append(
+            say(
+                "{metric}: {fail} do not ship · {look} to check · {unmeasured} not measured",
+                metric=say(TERMS[row["metric"]]),
+                **counts,
+            )
+        )
     lines += [check.message for check in spoken_checks(run) if check.level != "info"]
     rules = rules_in_force(run.options)
     digest = rules.identity.rpartition("@")[2]

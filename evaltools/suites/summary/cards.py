@@ -185,8 +185,9 @@ def against(
     if "reason" in evidence:
         reason = say(evidence["reason"])
         if not case[f"{metric}_measured"]:
-            template = "not measured (counts as {score:.2f}): {reason}"
-            reason = say(template, score=case[metric], reason=reason)
+            reason = say(
+                "not measured (counts as {score:.2f}): {reason}", score=case[metric], reason=reason
+            )
         lines.append(reason)
     contradicted = evidence.get("contradicted", [])
     absent = [entity for entity in evidence.get("unsupported", []) if "why" not in entity]
@@ -202,8 +203,7 @@ def against(
     if is_due and not named:
         lines.append(say("a follow-up is due, and none is named"))
     if named and not is_due:
-        text = "a follow-up is named where none is due: {texts}"
-        lines.append(say(text, texts=_quoted(named)))
+        lines.append(say("a follow-up is named where none is due: {texts}", texts=_quoted(named)))
     for tag in evidence.get("unknown_tags", []):
         lines.append(f"{say('unknown tag')}: “{tag}”")
     if evidence.get("unread"):

@@ -133,6 +133,9 @@ def rules_in_force(options: SummaryOptions) -> Rules:
     """The rules that the options were made for; InputError where the file has changed since."""
     rules = load_rules(options.rules)
     if rules.identity != options.rules_identity:
-        message = f"the rules are {rules.identity} now, the options were made for {options.rules_identity}"
-        raise Problems().fatal("rules-changed", message, file=options.rules)
+        raise Problems().fatal(
+            "rules-changed",
+            f"the rules are {rules.identity} now, the options were made for {options.rules_identity}",
+            file=options.rules,
+        )
     return rules

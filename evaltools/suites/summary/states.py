@@ -131,12 +131,13 @@ def state_counts(states: pd.Series) -> dict[str, int]:
 def verdicts(run: Run) -> pd.DataFrame:
     """The verdict on the cases (`metric` is "state"), then those of the metrics."""
     states = run.data["state"]
-    template = "{fail} of {n} must not ship, {look} to look at"
     of_cases = {
         "metric": "state",
         "title": "Summaries",
         "verdict": VERDICT[worst(states)],
-        "said": say(template, **state_counts(states), n=len(states)),
+        "said": say(
+            "{fail} of {n} must not ship, {look} to look at", **state_counts(states), n=len(states)
+        ),
     }
     return pd.concat([pd.DataFrame([of_cases]), metric_verdicts(run)], ignore_index=True)
 
@@ -146,7 +147,6 @@ def metric_verdicts(run: Run) -> pd.DataFrame:
     thresholds = rules_in_force(run.options).thresholds
     titles = run.frame.set_index("name")["title"]
     units = run.data
-    template = "{fail} of {n} fail, {look} to look at, {unmeasured} not measured (≥ {threshold})"
     rows = []
     for metric in JUDGED:
         states = units[f"{metric}_state"]
@@ -157,7 +157,11 @@ def metric_verdicts(run: Run) -> pd.DataFrame:
             "metric": metric,
             "title": titles[metric],
             "verdict": VERDICT[worst(states)] if n_measured else "not measured",
-            "said": say(template, **numbers, threshold=f"{thresholds[metric]:g}"),
+            "said": say(
+                "{fail} of {n} fail, {look} to look at, {unmeasured} not measured (≥ {threshold})",
+                **numbers,
+                threshold=f"{thresholds[metric]:g}",
+            ),
             "failing": counts["fail"],
             "look": counts["look"],
             "not_measured": len(units) - n_measured,
@@ -268,11 +272,10 @@ def duplicate_answers(answers: pd.Series) -> Checks:
     texts = answers.fillna("").str.split().str.join(" ")
     texts = texts[texts != ""]
     repeated = texts[texts.duplicated(keep=False)]
-    template = "{n} of {of} cases have a summary that stands on other cases too ({count} texts)"
     return share_check(
         "duplicate-answers",
         "warning",
-        template,
+        "{n} of {of} cases have a summary that stands on other cases too ({count} texts)",
         len(repeated),
         len(answers),
         above=DUPLICATES,
@@ -295,13 +298,12 @@ def not_judged(
                 n_asked += 1
                 errors[evidence["judge"]["error"] or ""] += 1
     del errors[""]
-    template = "the judge gave no usable reply to {n} of {of} questions: {reason}"
     for reason, _ in errors.most_common(1):
         n = errors.total()
         yield from share_check(
             "not-judged",
             "warning",
-            template,
+            "the judge gave no usable reply to {n} of {of} questions: {reason}",
             n,
             n_asked,
             reason=reason,

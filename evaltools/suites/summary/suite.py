@@ -131,10 +131,9 @@ def score_cases(
     units = pd.concat(parts, ignore_index=True)
     for (line, case), unknown in zip(cases, units["unknown_tags"]):
         for tag in json.loads(unknown):
-            message = f"unknown tag {tag!r}, left out of what is expected; {rules.nearest_tag(tag)}"
             warn(
                 "unknown-tag",
-                message,
+                f"unknown tag {tag!r}, left out of what is expected; {rules.nearest_tag(tag)}",
                 line=line,
                 id=case.id,
                 field="summary_tags",
