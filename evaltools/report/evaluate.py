@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
 from decimal import Decimal
 from numbers import Real
@@ -110,16 +110,12 @@ def evaluate(
         problems = Problems(on_error)
         source = locate(suite, path, name, values, problems)
         manifest = planned_manifest(suite, source, resampling, recorded)
-        folder: Path | None = None
-        writing: AbstractContextManager[Path | None] = nullcontext()
-        if out is not None:
-            out = resolve(out)
-            folder = out / "results" / source.name
+        folder = None if out is None else resolve(out) / "results" / source.name
+        if folder is not None:
             carried = require_target(folder, suite, source, fresh)
             if not fresh and is_current(folder, suite, source, manifest):
                 return load(folder, suite=suite)
-            writing = whole_folder(folder, carried)
-        with writing as aside:
+        with whole_folder(folder, carried) if folder else nullcontext() as aside:
             units, manifest = score_source(
                 suite, source, manifest, problems, workers or Workers(), aside
             )
