@@ -27,7 +27,6 @@ from ..core.files import asset_dir
 from ..core.language import say
 from ..core.metric import Difference
 from ..stats.effects import unit_changes
-from ..stats.influence import formulas_of
 from .page import ANSWERED, families
 from .text import ENDS, width_of
 
@@ -209,11 +208,10 @@ class Plots:
             rows = shown.differences_of(*dict.fromkeys(rows["metric"]))
             rows = rows.rename(columns={"delta": "value", "candidate": "condition"})
         rows = rows[~rows["metric"].isin(shown.blocked)]
-        ends = {name: sum(f.ends) for name, f in formulas_of(shown.metrics).items()}
         names = rows["metric"]
         rows = rows.assign(
             label=[self.shown.titled(name) for name in names],
-            axis=["" if math.isfinite(ends[name]) else name for name in names],
+            axis=["" if math.isfinite(sum(shown.formulas[n].ends)) else n for n in names],
         )
         xlabel = say(
             "{what}, {level} interval",

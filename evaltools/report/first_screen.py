@@ -31,7 +31,6 @@ from ..core.check import (
 )
 from ..core.files import EXAMPLES, bytes_hash, dumps
 from ..core.language import language, listed, say
-from ..stats.influence import formulas_of
 from . import study_sentences
 from .page import macros
 from .samples import changed_units, groups_of_change, groups_of_run
@@ -121,10 +120,9 @@ def _with_axes(
 
     All rows of a metric have one axis, and so have all metrics with the same limits, and all differences of such.
     """
-    ends = {name: formula.ends for name, formula in formulas_of(shown.metrics).items()}
     scales = []
     for name in frame["metric"]:
-        low, high = ends[name]
+        low, high = shown.formulas[name].ends
         of_limits = "" if shown.candidates else f"{low:.9g} {high:.9g}"
         scales.append(of_limits if math.isfinite(low + high) else name)
     frame = frame.assign(axis=scales)
@@ -132,7 +130,7 @@ def _with_axes(
     rows = frame.iloc[np.lexsort(order)].to_dict("records")
     for row in rows:
         metric = shown.metric(row["metric"])
-        is_signed = bool(shown.candidates) or -math.inf < ends[metric.name][0] < 0
+        is_signed = bool(shown.candidates) or -math.inf < shown.formulas[metric.name].ends[0] < 0
         numbers = frame.loc[frame["axis"] == row["axis"], list(ENDS)]
         row["axis"] = axis_over(numbers.to_numpy().flat, is_signed)
         row["cells"] = shown_texts(row)

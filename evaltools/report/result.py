@@ -15,7 +15,7 @@ from ..core.errors import UsageError
 from ..core.estimates import Resampling
 from ..core.files import natural, nearest
 from ..core.metric import AnyMetric
-from ..stats.influence import formulas_of
+from ..stats.influence import Formula, formulas_of
 from . import paper
 from .first_screen import first_screen, metric_table, provenance, spoken_checks
 from .samples import sample_view
@@ -50,11 +50,11 @@ class Result:
 
         No name stands for the primary metric where none can be measured: UsageError.
         """
-        names = [metric.name for metric in self.metrics]
-        if name in names:
-            return self.metrics[names.index(name)]
+        known = self.formulas
+        if name in known:
+            return known[name].metric
         if name:
-            raise UsageError(f"no metric {name!r} in {self.suite.name}; {nearest(name, names)}")
+            raise UsageError(f"no metric {name!r} in {self.suite.name}; {nearest(name, [*known])}")
         raise UsageError(
             f"no headline metric of {self.suite.name} can be measured here; name a metric"
         )
@@ -160,10 +160,14 @@ class Result:
         return frozenset(name for check in self.all_checks for name in check.blocks)
 
     @cached_property
+    def formulas(self) -> dict[str, Formula]:
+        """Metric -> its formula."""
+        return formulas_of(self.metrics)
+
+    @cached_property
     def directions(self) -> dict[str, bool]:
         """Metric -> whether it can be better or worse."""
-        formulas = formulas_of(self.metrics)
-        return {name: formula.is_directed for name, formula in formulas.items()}
+        return {name: formula.is_directed for name, formula in self.formulas.items()}
 
     @cached_property
     def headline(self) -> tuple[str, ...]:
@@ -277,7 +281,7 @@ class Result:
         rows = self._rows()
         if metric in rows.index:
             return rows.loc[metric]
-        if any(entry.name == metric for entry in self.metrics):
+        if metric in self.formulas:
             raise KeyError(
                 f"{metric!r} has no direction and is not compared; its values are those of each run: run[{metric!r}]"
             )

@@ -239,10 +239,10 @@ def by_sample(
 
 def groups_of_run(run: Run) -> dict[str, pd.Index]:
     """Label of a group of the suite -> the rows of its units."""
-    groups = {}
-    for query, caption in sample_view(run).groups.values():
-        groups[say(caption).partition(":")[0]] = run.queried(query).index
-    return groups
+    return {
+        say(caption).partition(":")[0]: run.queried(query).index
+        for query, caption in sample_view(run).groups.values()
+    }
 
 
 # --- two conditions
