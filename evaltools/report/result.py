@@ -85,23 +85,24 @@ class Result:
         self,
         part: Any,
         own: list[str],
-    ) -> pd.DataFrame:
-        """The units that a query finds, or for which a Series is true, or rows of them as they are.
+    ) -> tuple[pd.DataFrame, str]:
+        """The units that a query finds, or for which a Series is true, or rows of them as they are; and the query, or "".
 
         `own`: columns that tell whose they are. UsageError for anything else, and where there is none.
         """
-        rows, units = part, self.units
+        rows, units, query = part, self.units, ""
         if isinstance(part, str):
-            rows = self.queried(part)
+            rows, query = self.queried(part), part
         elif isinstance(part, pd.Series) and is_bool_dtype(part) and part.index.equals(units.index):
             rows = units[part]
-        if isinstance(rows, pd.DataFrame) and rows.empty:
-            query = f"{part!r}: " if isinstance(part, str) else ""
-            raise UsageError(f"{query}no unit of {self.name} is so")
-        is_own = isinstance(rows, pd.DataFrame) and {*own} <= {*rows} and rows.index.is_unique
+        is_frame = isinstance(rows, pd.DataFrame)
+        if is_frame and rows.empty:
+            found_by = f"{query!r}: " if query else ""
+            raise UsageError(f"{found_by}no unit of {self.name} is so")
+        is_own = is_frame and {*own} <= {*rows} and rows.index.is_unique
         if not is_own or not rows[own].equals(units[own].reindex(rows.index)):
             raise UsageError(f"expected rows of the units of {self.name}, with their index")
-        return rows
+        return rows, query
 
     @cached_property
     def n_units(self) -> int:

@@ -154,9 +154,8 @@ class Run(Result):
         >>> run.where(run.units["n_gold_tuples"] > 1).n_units == len(run.units.query("n_gold_tuples > 1"))
         True
         """
-        units = self.rows_of_part(part, [self.suite.unit])
-        query = part if isinstance(part, str) else query
-        query = query or f"{len(units)} of {len(self.data)} units"
+        units, found_by = self.rows_of_part(part, [self.suite.unit])
+        query = found_by or query or f"{len(units)} of {len(self.data)} units"
         plain = units.drop(columns=list(self.suite.decode), errors="ignore").rename(columns=str)
         data = self.data.loc[units.index].assign(**plain)
         if data.equals(self.data):

@@ -144,8 +144,8 @@ class Study(Result):
         """
         if part is self.units:
             return self
-        rows = self.rows_of_part(part, RUN_COLUMNS).drop(columns=RUN_COLUMNS)
-        query = part if isinstance(part, str) else ""
+        rows, query = self.rows_of_part(part, RUN_COLUMNS)
+        rows = rows.drop(columns=RUN_COLUMNS)
         conditions: Conditions = {name: {} for name in self.conditions}
         for condition, seed, run, own in self._split_by_run(rows):
             # columns without a value are those of other runs
