@@ -291,9 +291,9 @@ class Study(Result):
         if not self.candidates or not metric:
             return no_rows("Samples that differ", pd.DataFrame())
         names = [self.candidate(candidate)] if candidate else study_sentences.by_finding(self)
-        browsers = [samples_that_differ(self, metric, name) for name in names]
-        folded = [fold(name, piece) for name, piece in zip(names[1:], browsers[1:])]
-        return HtmlTable(Markup("").join([browsers[0], *folded]), browsers[0].frame)
+        first, *others = [samples_that_differ(self, metric, name) for name in names]
+        folded = map(fold, names[1:], others)
+        return HtmlTable(Markup("").join([first, *folded]), first.frame)
 
     def paragraph(self) -> str:
         """Methods and results in words, for a paper; paragraphs are split at empty lines."""
