@@ -202,7 +202,7 @@ class Plots:
         is_compared = bool(shown.candidates)
         if is_compared:
             # of several the legend names the candidates
-            what = " − ".join([*shown.candidates, shown.baseline])
+            what = f"{shown.candidates[0]} − {shown.baseline}"
             if len(shown.candidates) > 1:
                 what = say("candidate − baseline")
             rows = shown.differences_of(*dict.fromkeys(rows["metric"]))
