@@ -9,6 +9,8 @@ exact look-up: heads of tables, and the titles, axes and legends of figures.
 
 from __future__ import annotations
 
+import base64
+import io
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -171,6 +173,9 @@ NAMED = ("title", "metric", "measure", "kind", "by", "what")
 # columns of our frames -> how a reader knows them
 HEADS = {"title": "Metric", "n_units": "n", "n_seeds": "seeds"}
 
+# pixels of a stored figure for one of the screen, and its colours: with all of them it is twice as large and no better
+SCALE, COLOURS = 2, 64
+
 # widest line of labels of categories and legends, and of any other text of a figure, in characters
 LABEL_COLUMNS, TITLE_COLUMNS = 27, 50
 
@@ -251,9 +256,9 @@ def frame_table(frame: pd.DataFrame) -> HtmlTable:
     )
 
 
-def figure_png(figure: Any) -> Any:
-    """A figure as PNG in the language in force (base64), with its size and the text that stands for it; None if empty."""
-    from IPython.core.pylabtools import retina_figure
+def figure_png(figure: Any) -> tuple[str, dict[str, Any]]:
+    """A figure as PNG in the language in force (base64), with its width and the text that stands for it."""
+    from PIL import Image
 
     translate(figure)
     titles = [axes.get_title("left") for axes in figure.axes]
@@ -268,8 +273,17 @@ def figure_png(figure: Any) -> Any:
         )
     if figure.get_layout_engine() is None:
         figure.set_layout_engine("constrained")
-    drawn = retina_figure(figure, base64=True)
-    return drawn and (drawn[0], {**drawn[1], "alt": " ".join(alt.split())})
+    drawn, small = io.BytesIO(), io.BytesIO()
+    figure.savefig(
+        drawn,
+        format="png",
+        dpi=100 * SCALE,
+        bbox_inches="tight",
+    )
+    image = Image.open(drawn).quantize(COLOURS)
+    image.save(small, "PNG", optimize=True)
+    about = {"width": round(image.width / SCALE), "alt": " ".join(alt.split())}
+    return base64.b64encode(small.getvalue()).decode("ascii"), about
 
 
 def translate(figure: Any) -> None:

@@ -158,14 +158,14 @@ def test_no_file_elsewhere_goes_with_a_report(job: Any, tmp_path: Path) -> None:
     assert mine.read_text() == "mine"
 
 
-def test_figures_of_a_notebook_are_sharp_and_in_the_language_of_the_reader(job: Any) -> None:
+def test_figures_of_a_notebook_are_sharp_light_and_in_the_language_of_the_reader(job: Any) -> None:
     figure = "import matplotlib.pyplot as plt\n_ = plt.plot([1, 2])\n_ = plt.title('Samples')"
     made = job("import evaltools as et\net.notebook('ko')", figure)
     run(made)
     (output,) = nbformat.read(made.folder / NOTEBOOK, as_version=4).cells[-1].outputs
     assert output.metadata["image/png"]["alt"] == "표본"
     image = Image.open(io.BytesIO(base64.b64decode(output.data["image/png"])))
-    assert image.width > 1_000
+    assert image.mode == "P" and image.width > 1_000
 
 
 def test_a_report_that_is_run_again_in_its_own_folder_finds_its_results(tmp_path: Path) -> None:
