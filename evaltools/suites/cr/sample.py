@@ -264,8 +264,9 @@ def _review_columns(
 
 def _actions(actions: Iterable[ReviewAction]) -> str:
     """Review actions as a cell of the units holds them: a list of `Action`."""
-    cells = [(a.actor, a.action_type, a.target_tuple_ids or (), a.reason_code) for a in actions]
-    return _cell(cells)
+    return _cell(
+        [(a.actor, a.action_type, a.target_tuple_ids or (), a.reason_code) for a in actions]
+    )
 
 
 def _risk_columns(

@@ -144,12 +144,7 @@ def _counted(
     """What was required, how much of it there is, and why that falls short."""
     n, total = len(required) - len(missed), len(required)
     why = [say("missing: {what}", what=listed(map(say, missed)))] if missed else []
-    found = say(
-        "{n} of {total}",
-        n=n,
-        total=total,
-    )
-    return listed(map(say, required)), found, why
+    return listed(map(say, required)), say("{n} of {total}", n=n, total=total), why
 
 
 def _compliance_reasons(

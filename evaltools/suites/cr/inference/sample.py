@@ -130,15 +130,16 @@ class SampleRun:
         known = {(), *(episode.conflicts for episode in episodes[-RECENT:])}
         if self.failure or (not changes and kinds in known):
             return []
-        episode = Episode(
-            source=self.text.hash,
-            **shape(self.text.text),
-            conflicts=kinds,
-            stage1=_polarities(self.candidates),
-            final=_polarities(protocol.applied(self.candidates, self.decisions)),
-            corrected=tuple((vote.action_type, vote.reason_code) for vote in changes),
-        )
-        return [episode]
+        return [
+            Episode(
+                source=self.text.hash,
+                **shape(self.text.text),
+                conflicts=kinds,
+                stage1=_polarities(self.candidates),
+                final=_polarities(protocol.applied(self.candidates, self.decisions)),
+                corrected=tuple((vote.action_type, vote.reason_code) for vote in changes),
+            )
+        ]
 
     def row(self, meta: Fields) -> Fields:
         """Its line of outputs.jsonl. A failed sample has empty tuples and no actions, the flag and the error.
