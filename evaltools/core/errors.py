@@ -135,7 +135,7 @@ def tell(
         echo("".join(traceback.format_exception(error)), err=True)
         what = reason(error)
     else:
-        what = str(error) or type(error).__name__
+        what = bounded(str(error) or type(error).__name__)
     echo(": ".join(filter(None, ("error", whose, what))), err=True)
     return WRONG_USAGE if isinstance(error, UsageError) else FAILED
 

@@ -8,6 +8,7 @@ what no field takes must be JSON, but its texts are passed over unread, though t
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache, partial
@@ -62,8 +63,7 @@ def doubled_key(text: str | bytes) -> str | None:
 
     def count(pairs: list[tuple[str, Any]]) -> None:
         if len(dict(pairs)) < len(pairs):
-            keys = [key for key, _ in pairs]
-            doubled.append(max(keys, key=keys.count))
+            doubled.extend(Counter(key for key, _ in pairs).most_common(1)[0][:1])
 
     with suppress(ValueError, RecursionError):  # no JSON: reported where it is read
         json.loads(text, object_pairs_hook=count)

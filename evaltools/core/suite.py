@@ -295,8 +295,10 @@ def _score(
     )
     for line, entry in records:
         uid = str(getattr(entry, unit))
+        fields = entry.model_dump().items()
+        plain = {name: value for name, value in fields if isinstance(value, str | int | float)}
         try:
-            sums = columns(entry, *arguments)
+            rows.append({"line": line, **plain, **columns(entry, *arguments), unit: uid})
         except Exception as e:  # noqa: BLE001 - the user's own code may raise anything
             file.error(
                 "bad-columns",
@@ -304,8 +306,4 @@ def _score(
                 line=line,
                 id=uid,
             )
-            continue
-        fields = entry.model_dump().items()
-        plain = {name: value for name, value in fields if isinstance(value, str | int | float)}
-        rows.append({"line": line, **plain, **sums, unit: uid})
     return pd.DataFrame(rows)

@@ -124,7 +124,8 @@ def _value(
     if cell is None:
         return None
     try:
-        return float(cell.replace(decimal, "."))
+        # Python takes a code such as 20_1 for a number
+        return float(cell.replace(decimal, ".").replace("_", " "))
     except ValueError:
         texts = written_list(cell)
         return cell if texts is None else texts

@@ -104,7 +104,10 @@ def test_the_option_stands_before_the_group_too_and_processes_know_the_suite(her
         (lambda text: text.replace('"labels",', '"cr",', 1), "'cr'"),
         (lambda text: text.replace('"macro_f1")', '"macro_g1")'), "macro_g1, which is no metric"),
         (lambda text: text.replace('"n",', '"nn",', 1), "lacks ['nn']; did you mean n, fn_neg?"),
-        (lambda text: text.replace('"n": 1', '"n": 10**5000'), "n is <int>; expected a finite number"),
+        (
+            lambda text: text.replace('"n": 1', '"n": 10**5000'),
+            "n is <int>; expected a finite number",
+        ),
     ],
 )
 def test_a_file_that_makes_no_suite_is_named_and_nothing_is_written(
@@ -131,6 +134,7 @@ BAD = {
 COLUMNS = {
     "raise ValueError('not this one')": "ValueError: not this one [bad-columns]",
     "raise Mute": "Mute: <exception str() failed> [bad-columns]",
+    "return": "TypeError: 'NoneType' object is not a mapping [bad-columns]",
 }
 """What `columns` does of one record -> what is said of it."""
 

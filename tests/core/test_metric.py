@@ -94,7 +94,10 @@ def test_null_takes_no_part_and_infinity_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ([1, 10**400], r"^row 2 \(id 1\): x is 1000+\.\.\.; expected a finite number below 1e\+70$"),
+        (
+            [1, 10**400],
+            r"^row 2 \(id 1\): x is 1000+\.\.\.; expected a finite number below 1e\+70$",
+        ),
         ([1, {}], r"^row 2 \(id 1\): x is {}; expected a finite number below 1e\+70$"),
         ([b"1", b"0"], r"^row 1 \(id 0\): x is b'1'; expected a finite number below 1e\+70$"),
         ([True, 1.0, "a"], r"^row 3 \(id 2\): x is 'a'; expected a finite number below 1e\+70$"),

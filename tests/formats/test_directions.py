@@ -218,7 +218,7 @@ def test_names_of_ragas_before_0_2_are_read(tmp_path: Path) -> None:
 
 def test_separators_and_decimal_commas_are_named_and_read(tmp_path: Path) -> None:
     path = tmp_path / "in.csv"
-    path.write_text("user_input;response;faithfulness\nq1;a;0,71\nq2;b;1,00\n")
+    path.write_text("user_input;code;faithfulness\nq1;20_1;0,71\nq2;20_2;1,00\n")
     done = refused("ragas", path)
     assert "--sep and --decimal" in done
     assert "the cells are separated by ';'" in done
