@@ -88,7 +88,7 @@ class TraceEntry(Row):
 
 
 class Meta(Row):
-    text_id: str | int
+    text_id: str | int | None = None
     input_text: Text = None
     protocol_mode: Text = None
     run_id: Text = None
@@ -224,3 +224,11 @@ class Gold(WithGold):
         strict=False,
         coerce_numbers_to_str=True,
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, value: Any) -> Any:
+        """An id that is null or empty gives way to the next."""
+        if not isinstance(value, dict):
+            return value
+        return {key: v for key, v in value.items() if v not in (None, "")}

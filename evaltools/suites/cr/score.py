@@ -75,6 +75,10 @@ def _score_shard(
     gold_by_id, _ = _gold_of(files.get("gold"))
     rows: list[Fields] = []
     for number, card in records:
+        if card.meta.text_id in (None, ""):
+            message = "expected a text_id"
+            file.error("missing-id", message, line=number, field="meta.text_id")
+            continue
         uid = str(card.meta.text_id)
         # the tuples of the gold file stand in for the row's own
         gold = gold_by_id[uid] if uid in gold_by_id else gold_rows(card)

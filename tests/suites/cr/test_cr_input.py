@@ -68,7 +68,7 @@ BAD_TUPLE = '{"meta": {"text_id": "a"}, "gold_tuples": [{"polarity": 3}]}\n'
         (b'{"meta": {"text_id": "\xff"}}\n', "not-utf8", ""),
         ('{"meta": {"text_id": ["a"]}}\n', "bad-field", "meta.text_id.str"),
         ('{"nothing": 1}\n', "bad-field", "meta"),
-        ('{"meta": {}}\n', "bad-field", "meta.text_id"),
+        ('{"meta": {"text_id": ""}}\n', "missing-id", "meta.text_id"),
         ('{"meta": {"text_id": "\\ud800"}}\n', "bad-json", ""),
         ('{"meta": {"text_id": "a\x00b"}}\n', "bad-json", ""),
         ('{"meta": {"text_id": "a", "split": ' + "[" * 100_000 + "\n", "bad-json", ""),
