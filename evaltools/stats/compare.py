@@ -136,8 +136,11 @@ def compare_all(
     rows = []
     for side in others:
         keep = same_questions(first, side)
-        names = {"baseline": first.name, "candidate": side.name}
-        names["n_other_texts"] = (~keep).sum()
+        names = {
+            "baseline": first.name,
+            "candidate": side.name,
+            "n_other_texts": (~keep).sum(),
+        }
         for name in dict.fromkeys(target.values()):
             a, b = (each.cells(name).where(keep) for each in (first, side))
             rows.append(names | _row(a, b))
@@ -195,7 +198,7 @@ def ranks(
     tested = pd.DataFrame(pairs).assign(primary=False, family=True, margin=np.nan)
     _test(tested, resampling, n_permutations)
     tested = tested[tested["p_adjusted"] <= resampling.level].reset_index(drop=True)
-    n_better, n_worse = np.zeros((2, len(sides)), dtype=int)
+    beats = np.zeros((len(sides), len(sides)), dtype=int)
     if len(tested):
         # there may be thousands: intervals of each by itself, without a bootstrap
         tested = tested.assign(level=resampling.level)
@@ -203,9 +206,11 @@ def ranks(
         verdict, _ = verdicts(tested, resampling.level)
         for word, winner, loser in (("better", "b", "a"), ("worse", "a", "b")):
             shown = tested[verdict == word]
-            np.add.at(n_better, shown[loser], 1)
-            np.add.at(n_worse, shown[winner], 1)
-    rank = {"rank_low": 1 + n_better, "rank_high": is_measured.sum() - n_worse}
+            beats[shown[winner], shown[loser]] = 1
+    rank = {
+        "rank_low": 1 + beats.sum(axis=0),
+        "rank_high": is_measured.sum() - beats.sum(axis=1),
+    }
     frame = pd.DataFrame(rank, dtype="Int64")
     frame.loc[~is_measured] = pd.NA
     frame.insert(0, "condition", [condition.name for condition in conditions])

@@ -188,12 +188,12 @@ class Effect(Cells):
             sums = [each.mean(axis=1, keepdims=True) for each in sums]
         num, den = np.stack(sums, axis=1)
         sizes = den.sum(axis=2, keepdims=True)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            rate = (num.sum(axis=2, keepdims=True) / sizes).mean(axis=0)
-            if not by_own_sizes:
-                sizes = sizes.mean(axis=0)
-            b, a = (num - rate * den) / sizes
-            parts = np.nan_to_num(b - a, posinf=0.0, neginf=0.0)
+        sizes = np.where(sizes == 0, np.nan, sizes)
+        rate = (num.sum(axis=2, keepdims=True) / sizes).mean(axis=0)
+        if not by_own_sizes:
+            sizes = sizes.mean(axis=0)
+        b, a = (num - rate * den) / sizes
+        parts = np.nan_to_num(b - a)
         found = parts @ self.sides[0].formula.weights
         return rounded(found, np.abs(found).sum(axis=1, keepdims=True))
 
@@ -286,7 +286,7 @@ def unit_values(
     (run,) = label([("", {"": units})], table, unit)
     cells = run.cells(metric).per_unit()
     values = pd.Series(cells.own_values[0], run.units, name=metric)
-    return values.reindex(units[unit].unique()).rename_axis(unit)
+    return values.reindex(units[unit].unique())
 
 
 def unit_changes(
@@ -339,7 +339,8 @@ def unit_changes(
     return frame.dropna(
         subset=["baseline", "candidate"],
         how="all",
-    ).reset_index(drop=True)
+        ignore_index=True,
+    )
 
 
 def differing(changes: pd.DataFrame) -> pd.DataFrame:

@@ -132,10 +132,10 @@ class Condition:
         KeyError for a metric that the table lacks.
         """
         formula, unit = self.formulas[metric], self.units.name
-        read = self.rows[columns_of(formula.ratios)]
-        columns = {name: numbers_of(column.to_numpy()) for name, column in read.items()}
+        names = columns_of(formula.ratios)
+        columns = {name: numbers_of(self.rows[name].to_numpy()) for name in names}
         sums = formula.of_rows(columns)
-        for is_wrong, name, values, expected in _wrong(formula, read, columns, sums):
+        for is_wrong, name, values, expected in _wrong(formula, self.rows, columns, sums):
             if is_wrong.any():
                 row = is_wrong.argmax()
                 cell = values[row]
@@ -173,7 +173,7 @@ def numbers_of(values: Array) -> Array:
 
 def _wrong(
     formula: Formula,
-    read: pd.DataFrame,
+    frame: pd.DataFrame,
     columns: Mapping[str, Array],
     sums: Array,
 ) -> Iterator[tuple[Array, str, Array, str]]:
@@ -184,7 +184,7 @@ def _wrong(
     """
     expected = f"; expected a finite number below {LARGEST:g}"
     for name, values in columns.items():
-        yield np.abs(values) >= LARGEST, name, read[name].to_numpy(), expected
+        yield np.abs(values) >= LARGEST, name, frame[name].to_numpy(), expected
     metric = formula.metric
     if not isinstance(metric, Metric):
         return  # what it is made of stands in the table too
@@ -198,7 +198,7 @@ def _wrong(
         return
     own = num if formula.is_count[0] else num / np.where(den > 0, den, np.nan)
     # a sum of floats may be off its limit by as much
-    is_outside = np.abs(own - own.clip(low, high)) > 1e-9 * np.maximum(np.abs(own), 1)
+    is_outside = (own < low - 1e-9 * max(1, abs(low))) | (own > high + 1e-9 * max(1, abs(high)))
     yield is_outside, metric.name, own, f", which is not within {low:g} and {high:g}"
 
 

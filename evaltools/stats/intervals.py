@@ -126,7 +126,7 @@ def _n_off_commonest(run: Effect) -> int:
     """How many units have another value than the commonest, of the ratio that has the fewest."""
     n_off = []
     for num, den in zip(run.num.T, run.den.T):
-        own = np.round(num[den != 0] / den[den != 0], 9)
+        own = (num[den != 0] / den[den != 0]).round(9)
         times = np.unique(own, return_counts=True)[1]
         n_off.append(len(own) - max(times, default=0))
     return min(n_off)
@@ -350,7 +350,7 @@ def _rows(
     for name in metrics:
         cells = condition.cells(name).per_unit()
         is_known = ~np.isnan(cells.value)
-        if is_known.any():
+        if is_known.any() and not is_known.all():
             cells = cells.at(is_known)
         measured.append((cells, Effect.of_run(cells)))
     draws = draws_of([effect for _, effect in measured], resampling)
