@@ -59,7 +59,9 @@ def test_only_rows_of_the_profiles_count(tmp_path: Path) -> None:
 def test_problems_of_rows_that_are_left_out_are_not_shown(tmp_path: Path) -> None:
     odd = row("s5", [{**A, "polarity": "great"}], "new")
     run = folder(tmp_path / "r", [*ROWS, odd, {**odd, "gold_tuples": []}])
-    write_lines(run / "gold.jsonl", [{"uid": f"s{i}", "gold_tuples": [A]} for i in (1, 2, 3, 4)])
+    write_lines(
+        run / "gold.jsonl", [{"uid": None, "id": f"s{i}", "gold_tuples": [A]} for i in (1, 2, 3, 4)]
+    )
     with pytest.raises(InputError, match="row with this text_id"):
         evaluate("cr", run, profile=["new"])
     assert not evaluate("cr", run, profile=["old"]).manifest.problems
