@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, replace
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 
@@ -16,7 +17,7 @@ from .errors import Problems, UsageError
 from .estimates import from_public, plain_rows
 from .files import Fields, bytes_hash, content_hash, dumps, write_json
 from .manifest import NAME, SCHEMA_VERSION, Manifest, changed_files, read_manifest
-from .metric import Better, make_metric
+from .metric import Better, as_ratios, columns_of, make_metric
 from .plugins import get_suite
 from .suite import Source, Suite
 
@@ -107,6 +108,9 @@ def read_result(folder: Path, suite: str | Suite | None) -> Fields:
         content = MetricsFile.model_validate_json((folder / METRICS).read_bytes())
         frame = pd.DataFrame([row.model_dump() for row in content.metrics])
         units = pd.read_parquet(folder / UNITS)
+        units[
+            columns_of(chain(*as_ratios(suite.table(options))))
+        ]  # KeyError where some are lacking
         estimates = from_public(frame)
     except (OSError, ValueError, KeyError, TypeError) as e:
         again = ["evaltools score", manifest.suite, *(i.path for i in manifest.inputs[:1])]

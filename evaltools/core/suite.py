@@ -22,7 +22,7 @@ from .errors import Problems, UsageError, reason
 from .files import Names
 from .json_files import read_jsonl
 from .metric import AnyMetric, MetricTable
-from .records import File, unique_records
+from .records import File, short, unique_records
 
 
 class SuiteOptions(BaseModel):
@@ -298,7 +298,13 @@ def _score(
         fields = entry.model_dump().items()
         plain = {name: value for name, value in fields if isinstance(value, str | int | float)}
         try:
-            rows.append({"line": line, **plain, **columns(entry, *arguments), unit: uid})
+            sums = columns(entry, *arguments)
+            for name, value in sums.items():
+                if not pd.api.types.is_scalar(value):
+                    raise TypeError(
+                        f"{short(name)}: expected a number or a text, got {short(value)}"
+                    )
+            rows.append({"line": line, **plain, **sums, unit: uid})
         except Exception as e:  # noqa: BLE001 - the user's own code may raise anything
             file.error(
                 "bad-columns",

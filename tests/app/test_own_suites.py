@@ -134,7 +134,8 @@ BAD = {
 COLUMNS = {
     "raise ValueError('not this one')": "ValueError: not this one [bad-columns]",
     "raise Mute": "Mute: <exception str() failed> [bad-columns]",
-    "return": "TypeError: 'NoneType' object is not a mapping [bad-columns]",
+    "return": "AttributeError: 'NoneType' object has no attribute 'items' [bad-columns]",
+    "x = []; x.append(x); return {'n': x}": "TypeError: 'n': expected a number or a text, got [[...]]",
 }
 """What `columns` does of one record -> what is said of it."""
 
