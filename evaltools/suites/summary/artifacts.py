@@ -57,19 +57,6 @@ SCORES = (
 LABEL_HELP = (
     "Write pass or fail, yes or no, or 0 to 1 in the column label, then: evaltools calibrate"
 )
-CASE_HEADS = ("case", "verdict", "reason", "next step", "summary", "contexts", "expected tags")
-LABEL_HEADS = (
-    "case",
-    "measure",
-    "label",
-    "rater",
-    "score",
-    "verdict",
-    "reason",
-    "summary",
-    "metric",
-    "threshold",
-)
 
 # what a sheet can hold
 CELL_LIMIT = 32_767
@@ -143,12 +130,10 @@ def head_lines(run: Run) -> list[str]:
     """The counts of all cases, those of each metric, and the rules, a line each."""
     lines = [f"{run.name}: {' · '.join(finding(run))}"]
     for row in metric_verdicts(run).to_dict("records"):
-        counts = {"fail": row["failing"], "look": row["look"], "unmeasured": row["not_measured"]}
         lines.append(
             say(
-                "{metric}: {fail} do not ship · {look} to check · {unmeasured} not measured",
-                metric=say(TERMS[row["metric"]]),
-                **counts,
+                "{metric}: {failing} do not ship · {look} to check · {not_measured} not measured",
+                **{**row, "metric": say(TERMS[row["metric"]])},
             )
         )
     lines += [check.message for check in spoken_checks(run) if check.level != "info"]
@@ -159,14 +144,17 @@ def head_lines(run: Run) -> list[str]:
 
 def cases_frame(cases: pd.DataFrame) -> pd.DataFrame:
     """Cases in words: verdict and reasons, an empty column for the next step, both texts, the scores."""
-    rows = []
-    for case in cases.to_dict("records"):
-        texts = (case["answer"], "\n".join(case["contexts"]), listed(map(say, case["tags"])))
-        first = (case["case_id"], say(WORD_OF[case["state"]]), "\n".join(in_short(case)), None)
-        scores = (case[f"{metric}_if_measured"] for metric in JUDGED)
-        rows.append((*first, *texts, *scores))
-    heads = [*CASE_HEADS, *(TERMS[metric] for metric in JUDGED)]
-    return pd.DataFrame(rows, columns=[say(head) for head in heads])
+    columns = {
+        "case": cases["case_id"],
+        "verdict": cases["state"].map(WORD_OF).map(say),
+        "reason": ["\n".join(in_short(case)) for case in cases.to_dict("records")],
+        "next step": None,
+        "summary": cases["answer"],
+        "contexts": cases["contexts"].map("\n".join),
+        "expected tags": [listed(map(say, tags)) for tags in cases["tags"]],
+    }
+    scores = {TERMS[metric]: cases[f"{metric}_if_measured"] for metric in JUDGED}
+    return pd.DataFrame({**columns, **scores}).rename(columns=say)
 
 
 def labels_frame(
@@ -174,16 +162,25 @@ def labels_frame(
     thresholds: Mapping[str, float],
 ) -> pd.DataFrame:
     """A row a case and metric with empty columns for a person's label and name; calibrate reads it."""
-    rows = []
-    for case in cases.to_dict("records"):
-        for metric in JUDGED:
-            reasons = "\n".join(why(case, metric))
-            verdict = say(WORD_OF[case[f"{metric}_state"]])
-            scored = (case[f"{metric}_if_measured"], verdict, reasons, case["answer"])
-            labelled = (case["case_id"], say(TERMS[metric]), None, None)
-            rows.append((*labelled, *scored, metric, thresholds.get(metric)))
-    heads = [say(head) if head != "metric" else head for head in LABEL_HEADS]
-    return pd.DataFrame(rows, columns=heads)
+    cases = cases.reset_index(drop=True)
+    rows = cases.to_dict("records")
+    parts = []
+    for metric in JUDGED:
+        columns = {
+            "case": cases["case_id"],
+            "measure": say(TERMS[metric]),
+            "label": None,
+            "rater": None,
+            "score": cases[f"{metric}_if_measured"],
+            "verdict": cases[f"{metric}_state"].map(WORD_OF).map(say),
+            "reason": ["\n".join(why(case, metric)) for case in rows],
+            "summary": cases["answer"],
+            "metric": metric,
+            "threshold": thresholds.get(metric),
+        }
+        spoken = {head: say(head) for head in columns if head != "metric"}
+        parts.append(pd.DataFrame(columns).rename(columns=spoken))
+    return pd.concat(parts).sort_index(kind="stable")
 
 
 # --- the workbook

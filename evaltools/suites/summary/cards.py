@@ -161,27 +161,17 @@ def why(
     What the rules say against a case is not told where a judge alone decided.
     """
     lines = []
-    decided_by = case[f"{metric}_decided_by"]
+    decided_by, evidence = case[f"{metric}_decided_by"], case[f"{metric}_evidence"]
     if not math.isnan(case[f"{metric}_llm"]):
         said = say(
             JUDGE_SAYS[decided_by],
             judge=case[f"{metric}_llm"],
-            reason=case[f"{metric}_evidence"]["judge"]["reason"],
+            reason=evidence["judge"]["reason"],
             rule=case[f"{metric}_rule"],
         )
         lines.append(said)
-    if decided_by != "llm":
-        lines += against(case, metric)
-    return lines
-
-
-def against(
-    case: Case,
-    metric: str,
-) -> list[str]:
-    """What speaks against a score, or leaves it open, by the rules."""
-    evidence = case[f"{metric}_evidence"]
-    lines = []
+    if decided_by == "llm":
+        return lines
     if "reason" in evidence:
         reason = say(evidence["reason"])
         if not case[f"{metric}_measured"]:

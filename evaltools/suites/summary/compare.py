@@ -12,10 +12,11 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
+from operator import attrgetter
 from typing import Any
 
 from .entities import Entity, ReadText, Texts
@@ -100,7 +101,7 @@ def compare(
     if relations:
         clauses = clause_facts(summary)
         facts += [c for c in clauses if closing(c.text) or not has_figure(c.text)]
-    own = by_key(facts) if relations else {}
+    own = grouped(facts) if relations else {}
     supported: dict[str, Evidence] = {}
     unsupported: dict[str, Evidence] = {}
     contradicted: list[Evidence] = []
@@ -133,7 +134,11 @@ def compare(
                 look.append({**shown, **other.place, "why": ITEM})
         elif key in in_other_words:
             supported[key] = shown | in_other_words[key]
-        elif is_value and not known.lets_count(fact):
+        elif is_value:
+            # a small count of what no source counts is the summary's own (다섯 가지, 두 번)
+            is_own = kind == "count" and fact.base not in known.bases
+            if is_own and Decimal(fact.value) <= MOST_COUNTED:
+                continue
             instead = known.instead(fact)
             if instead is not None:
                 shown |= {"instead": instead.text, **instead.place}
@@ -149,9 +154,9 @@ def compare(
 class Sources:
     """The facts of the sources, to find the one that a fact of a summary rests on.
 
-    values: facts of values and bare figures. compared: those with a value. weights: of the words around these, one
-    over the number of values that each stands around. of_kind: kind and unit -> the same among the values of that
-    kind alone, which a word may tell apart though it stands around others too.
+    values: facts of values and bare figures. bases: their units. compared: those with a value. weights: of the words
+    around these, one over the number of values that each stands around. of_kind: kind and unit -> the same among the
+    values of that kind alone, which a word may tell apart though it stands around others too.
     """
 
     def __init__(self, sources: Texts):
@@ -160,15 +165,13 @@ class Sources:
         for number, source in enumerate(sources):
             self.values += value_facts(source, number)
             clauses += clause_facts(source, number)
+        self.bases = {fact.base for fact in self.values}
         with_value = [fact for fact in self.values if fact.kind != "figure"]
         self.compared = with_value[:MOST_SOURCES]
         self.weights = _rarity(self.compared)
-        by_kind: dict[tuple[str, str], list[Fact]] = {}
-        for fact in self.compared:
-            by_kind.setdefault(_kind(fact), []).append(fact)
-        self.of_kind = {kind: _rarity(alike) for kind, alike in by_kind.items()}
+        self.of_kind = {kind: _rarity(of) for kind, of in grouped(self.compared, _kind).items()}
         # a clause without figures is held against all, one with figures against those with the same ones
-        self.same = {**by_key([*self.values, *clauses]), f"{CLAIM}::": clauses}
+        self.same = {**grouped([*self.values, *clauses]), f"{CLAIM}::": clauses}
 
     @cached_property
     def without_unit(self) -> dict[str, Fact]:
@@ -191,8 +194,12 @@ class Sources:
         may be rounded: 3천만원 is told to ten millions, so that 29,870,000원 rounds to it. Else one step leads to it:
         what is left of a whole (80% cover from 20% co-payment), months told in days or days in months (D33).
         """
-        places = map(self.without_unit.get, _written_bare(fact))
-        original = next(filter(None, places), None)
+        bare = [fact.value]
+        if fact.kind == "date":
+            bare = [fact.value[-5:].lstrip("0").replace("-0", "-").replace("-", ".")]
+        elif fact.kind == "amount":
+            bare.append(written(Decimal(fact.value) / TEN_THOUSAND))
+        original = next(filter(None, map(self.without_unit.get, bare)), None)
         if original is not None or not fact.base:  # without one it is no number
             return original, ""
         told = Decimal(fact.value).normalize()
@@ -212,12 +219,6 @@ class Sources:
             if (is_rest or is_period) and not source.support_only:
                 rests = rests or source
         return rests, ONE_STEP if rests else ""
-
-    def lets_count(self, entity: Entity) -> bool:
-        """Whether a summary may count itself (다섯 가지, 두 번): a small count of what no source counts."""
-        if entity.kind != "count" or Decimal(entity.value) > MOST_COUNTED:
-            return False
-        return entity.base not in {fact.base for fact in self.values}
 
     def alike(
         self,
@@ -307,15 +308,18 @@ class Sources:
             return None
         found, most = None, 0.0
         for candidate in self.compared:
-            if not _is_alternative(fact, candidate):
+            same_bound = fact.says & BOUNDS == candidate.says & BOUNDS
+            if _kind(fact) != _kind(candidate) or fact.key == candidate.key or not same_bound:
                 continue
-            of_other, of_own = self._weights_of_item(fact, candidate)
-            excess = of_other - of_own
+            if candidate.is_reckoned or candidate.support_only:
+                continue
+            excess, of_own = self._excess(fact, candidate)
             # what is said of a day stands on either side of it
             is_misplaced = fact.kind != "date" and of_own == 0 and excess >= MISPLACED
             if excess > 0 and candidate.key in own:
                 others = own[candidate.key][:MOST_PLACES]
-                back = min(self._excess(other, fact.key) for other in others)
+                places = self.same[fact.key][:MOST_PLACES]
+                back = min(max(self._excess(o, place)[0] for place in places) for o in others)
                 is_misplaced = back >= 0 and excess + back >= MISPLACED
             if is_misplaced and excess > most:
                 found, most = candidate, excess
@@ -324,39 +328,33 @@ class Sources:
     def _excess(
         self,
         fact: Fact,
-        key: str,
-    ) -> float:
-        """How much more of the item of a fact stands around the value of a key than around its own."""
-        weights = [self._weights_of_item(fact, source) for source in self.same[key][:MOST_PLACES]]
-        return max(of_other - of_own for of_other, of_own in weights)
-
-    def _weights_of_item(
-        self,
-        fact: Fact,
         other: Fact,
     ) -> tuple[float, float]:
-        """The weight of the words of a fact's item that stand around another value of the sources alone, and around
-        its own alone; of the places of its own the one where these are most alike.
+        """How much more of the item of a fact stands around another value of the sources than around its own, and how
+        much around its own alone; of the places of its own the one where these are most alike.
         """
         weights = self.of_kind[_kind(other)]
         pairs = []
         for own in self.same[fact.key][:MOST_PLACES]:
-            around_other = fact.words & (other.words - own.words)
-            around_own = fact.words & (own.words - other.words)
-            pairs.append((_total(weights, around_other), _total(weights, around_own)))
-        return min(pairs, key=lambda pair: pair[0] - pair[1])
+            of_other = _total(weights, fact.words & (other.words - own.words))
+            of_own = _total(weights, fact.words & (own.words - other.words))
+            pairs.append((of_other - of_own, of_own))
+        return min(pairs)
 
 
 _known = lru_cache(maxsize=64)(Sources)
 """Several summaries of the same texts often follow each other."""
 
 
-def by_key(facts: Iterable[Fact]) -> Mapping[str, list[Fact]]:
-    """The facts by the key of their value."""
-    grouped: dict[str, list[Fact]] = {}
+def grouped(
+    facts: Iterable[Fact],
+    by: Callable[[Fact], Any] = attrgetter("key"),
+) -> Mapping[Any, list[Fact]]:
+    """The facts by the key of their value, or by another one of theirs."""
+    groups: dict[Any, list[Fact]] = {}
     for fact in facts:
-        grouped.setdefault(fact.key, []).append(fact)
-    return grouped
+        groups.setdefault(by(fact), []).append(fact)
+    return groups
 
 
 def as_json(entity: Entity) -> Evidence:
@@ -395,21 +393,3 @@ def _contradicted(one: Fact, other: Fact) -> str:
     of_other = other.says - one.says
     opposites = (OPPOSITE[side] for side in sorted(one.says & OPPOSITE.keys() - other.says))
     return next((why for side, why in opposites if side in of_other), "")
-
-
-def _is_alternative(fact: Fact, candidate: Fact) -> bool:
-    """Whether a text could say the one value in the place of the other: one unit, another value, one bound."""
-    if _kind(fact) != _kind(candidate) or fact.key == candidate.key:
-        return False
-    same_bound = fact.says & BOUNDS == candidate.says & BOUNDS
-    return same_bound and not candidate.is_reckoned and not candidate.support_only
-
-
-def _written_bare(entity: Entity) -> list[str]:
-    """How a source may write a value without its unit, or a day of a known year."""
-    if entity.kind == "date":
-        return [entity.value[-5:].lstrip("0").replace("-0", "-").replace("-", ".")]
-    readings = [entity.value]
-    if entity.kind == "amount":
-        readings.append(written(Decimal(entity.value) / TEN_THOUSAND))
-    return readings

@@ -28,7 +28,7 @@ MONTH = (
     "(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|"
     r"sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
 )
-MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+MONTHS = "janfebmaraprmayjunjulaugsepoctnovdec"
 ORDINAL = "(?:st|nd|rd|th)?"
 
 # in Hangul: 이천이십육 or 이공이육 (2026), 십이 (12), 유 and 시 of 유월 and 시월, 삼십일 (31)
@@ -39,7 +39,7 @@ H_MONTH = f"(?:십[일이]?|[{H_ONES}유시])"
 H_DAY = f"(?:[이삼]?십[{H_ONES}]?|[{H_ONES}])"
 
 # a year of two digits is of the last century from this one on
-PIVOT_YEAR = "50"
+PIVOT_YEAR = 50
 
 # after a figure that could be of something else: no further digit, and no unit
 NO_UNIT = (
@@ -147,17 +147,18 @@ _LAST_DAY = re.compile(
 def read_date(match: Match) -> Day | None:
     """The date of a match of DATE; None where there is no such day."""
     parts = parts_of(match)
-    year = _in_figures(parts.get("y", "").lstrip("'"))
-    if len(year) == 2:
-        year = ("19" if year >= PIVOT_YEAR else "20") + year
-    month = int(_in_figures(parts.get("m", "1")))
     if "name" in parts:
-        month = MONTHS.index(parts["name"][:3]) + 1
-    found = _real(year, month, int(_in_figures(parts.get("d", "1"))))
+        parts["m"] = str(MONTHS.index(parts["name"][:3]) // 3 + 1)
+    year = ""
+    if "y" in parts:
+        number = _number(parts["y"].lstrip("'"))
+        if number < 100:
+            number += 1900 if number >= PIVOT_YEAR else 2000
+        year = str(number)
+    found = _real(year, _number(parts.get("m", "1")), _number(parts.get("d", "1")))
     if found is None:
         return None
-    has_month = "m" in parts or "name" in parts
-    return year, month if has_month else 0, found[2] if "d" in parts else 0
+    return year, found[1] if "m" in parts else 0, found[2] if "d" in parts else 0
 
 
 def _real(
@@ -173,14 +174,11 @@ def _real(
     return year, month, day
 
 
-def _in_figures(part: str) -> str:
-    """A part of a date in figures: 26, 이십육 (26), 이공이육 (2026), 유 and 시 (6 and 10)."""
-    if part.isascii():
-        return part
-    part = part.replace("유", "육").replace("시", "십")
+def _number(part: str) -> int:
+    """A part of a date as a number: 26, 이십육 (26), 이공이육 (2026), 유 and 시 (6 and 10)."""
     if "공" in part or "영" in part:
-        return "".join(str(ONES[syllable]) for syllable in part)
-    return str(number_value(part))
+        part = "".join(str(ONES[syllable]) for syllable in part)
+    return int(number_value(part.replace("유", "육").replace("시", "십")) or 0)
 
 
 def days_from(match: Match) -> Iterator[StatedDay]:
@@ -195,7 +193,7 @@ def days_from(match: Match) -> Iterator[StatedDay]:
         if later is None:
             return
         end = later.end()
-        found = _real(year, int(later["m"] or month), int(_in_figures(later["d"])))
+        found = _real(year, int(later["m"] or month), _number(later["d"]))
         if found and found[1:] <= (month, day):
             return
 
@@ -226,7 +224,7 @@ def date_values(
     for match in _DAY_ALONE.finditer(text):
         n_before = bisect_right(full, match.start(), key=itemgetter(2))
         for (year, month, last_day), _, _ in full[:n_before][-1:]:
-            of_month = int(_in_figures(match[1]))
+            of_month = _number(match[1])
             for value in _implied(year, month + (of_month < last_day), of_month):
                 yield value, *match.span(), True
 

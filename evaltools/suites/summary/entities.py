@@ -17,7 +17,7 @@ from functools import lru_cache
 from .dates import StatedDay, clock_values, date_values, days_from
 from .quantities import QuantityReader, UnitWords
 from .rules import Rules
-from .text import NATIVE, any_of, normalise, number_value, written
+from .text import normalise, number_value, written
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +84,8 @@ def _stated(
             position = getattr(reader, match.lastgroup or "")(match)
     for of_day in date_values(text, days):
         yield "date", "", *of_day
-    for found in reader.quantities:
-        unit, value = found.unit, written(found.value)
-        yield unit.kind, unit.base, value, found.start, found.end, found.support_only
+    for unit, amount, start, end, support_only in reader.quantities:
+        yield unit.kind, unit.base, written(amount), start, end, support_only
     for named in rules.values:
         value = named.value if isinstance(named.value, str) else f"{named.value:g}"
         for number, phrases in enumerate((named.phrases, named.support)):
@@ -131,25 +130,11 @@ PARTICLES = (
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _ONLY_PARTICLE = re.compile(rf"(?:{PARTICLES})?")
 _ONE = "[일이삼사오육칠팔구]"
-_STANDING_ALONE = str.maketrans(
-    {
-        "한": "하나",
-        "두": "둘",
-        "세": "셋",
-        "네": "넷",
-    }
-)
-_AGES = {
-    word[:-1] + word[-1].translate(_STANDING_ALONE): n for word, n in NATIVE.items() if n >= 20
-}
-
 _SPOKEN = re.compile(
-    rf"(?<![가-힣0-9])(?P<number>{_ONE}?[천백십](?:{_ONE}*[백십])*{_ONE}?)"
+    rf"(?<![가-힣0-9])({_ONE}?[천백십](?:{_ONE}*[백십])*{_ONE}?)"
     rf"(?:{PARTICLES}|이(?:고요|네요|요|었고|었어요|었는데)?|인데요?)?(?![가-힣])"
-    rf"|(?<![가-힣])(?P<age>{any_of(_AGES)})(?:예요|요|입니다|인데|이(?=[가-힣]))"
 )
-"""What speech leaves without a unit: tens, hundreds and thousands (사백오십 들었어요), and an age that ends a sentence
-(스물여섯이에요); smaller numerals count things."""
+"""What speech leaves without a unit: tens, hundreds and thousands (사백오십 들었어요); smaller numerals count things."""
 
 
 def bare_figures(
@@ -159,29 +144,13 @@ def bare_figures(
     """The figures of a text that begin in none of its values, in order, with the word at their end."""
     inside = {place for entity in entities for place in range(entity.start, entity.end)}
     for match in _FIGURE.finditer(raw):
-        start, end = match.span()
-        if start not in inside and not match["mark"]:
+        if match.start() not in inside and not match["mark"]:
             base = "" if _ONLY_PARTICLE.fullmatch(match["word"]) else match["word"].strip()
-            yield Entity(
-                "figure",
-                base,
-                match["digits"],
-                match[0],
-                start,
-                end,
-            )
+            yield Entity("figure", base, match["digits"], match[0], *match.span())
     for match in _SPOKEN.finditer(raw):
-        word, (start, end) = match[match.lastgroup or 0], match.span(match.lastgroup or 0)
-        value = _AGES[word] if match["age"] else number_value(word)
-        if start not in inside and value is not None:
-            yield Entity(
-                "figure",
-                "",
-                str(value),
-                word,
-                start,
-                end,
-            )
+        value = number_value(match[1])
+        if match.start() not in inside and value is not None:
+            yield Entity("figure", "", str(value), match[1], *match.span(1))
 
 
 def unread_figures(

@@ -7,8 +7,8 @@ text. Source: specification D34.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import Any
 
 from .entities import Entity, ReadText
@@ -200,43 +200,36 @@ def value_facts(read: ReadText, number: int = 0) -> list[Fact]:
             # what stands before the last value of the kind is said of that one
             first = max(last_end.get(entity.kind, 0), entity.start - BEFORE)
             last_end[entity.kind] = entity.end
+            before = normalise(read.raw[max(entity.start - BEFORE, 0) : entity.start])
+            after = normalise(read.raw[entity.end : entity.end + AFTER])
+            line = _LINE.split(read.raw[first : entity.start])[-1]
+            line_start = entity.start - len(line)
+            row_start = max(entity.start - ROW, 0)
+            row = read.raw[row_start : entity.start].rpartition("\n")[2].split("|")
+            if len(row) > 2 and not row[0].strip():
+                line = f"{row[1]} {line}"
+            behind = STOP.split(after, maxsplit=1)[0]
+            if not has_figure(behind):  # else it is said of the next value
+                line += f" {behind}"
+            # figures of other kinds right before a value: under which it holds (6주 이상이면 1,500만원)
             earlier = entities[max(0, index - MOST_CONDITIONS) : index]
-            facts.append(_fact(read.raw, entity, earlier, first, number))
+            conditions = {
+                other.key for other in earlier if other.base and other.start >= line_start
+            }
+            says = {side for side, pattern in _BEHIND.items() if pattern.match(after)}
+            says |= {side for side, pattern in _AHEAD.items() if pattern.search(before)}
+            if side := payment(behind + " "):
+                says.add(side)
+            fact = Fact(
+                **asdict(entity),
+                number=number,
+                says=frozenset(says),
+                # with the units of other figures (대물 1사고당 is 대물, and 사고당)
+                words=syllable_pairs(_FIGURE.sub(" ", normalise(line))) | conditions,
+                is_reckoned=bool(_RECKONED.search(before) or _RECKONED_WITH.match(after)),
+            )
+            facts.append(fact)
     return facts
-
-
-def _fact(
-    raw: str,
-    entity: Entity,
-    earlier: Sequence[Entity],
-    first: int,
-    number: int,
-) -> Fact:
-    """What is said of a value of a text behind `first`. earlier: the values before it, which may be its conditions."""
-    before = normalise(raw[max(entity.start - BEFORE, 0) : entity.start])
-    after = normalise(raw[entity.end : entity.end + AFTER])
-    line = _LINE.split(raw[first : entity.start])[-1]
-    line_start = entity.start - len(line)
-    row = raw[max(entity.start - ROW, 0) : entity.start].rpartition("\n")[2].split("|")
-    if len(row) > 2 and not row[0].strip():
-        line = f"{row[1]} {line}"
-    behind = STOP.split(after, maxsplit=1)[0]
-    if not has_figure(behind):  # else it is said of the next value
-        line += f" {behind}"
-    # figures of other kinds right before a value: under which it holds (6주 이상이면 1,500만원)
-    conditions = {other.key for other in earlier if other.base and other.start >= line_start}
-    says = {side for side, pattern in _BEHIND.items() if pattern.match(after)}
-    says |= {side for side, pattern in _AHEAD.items() if pattern.search(before)}
-    if side := payment(behind + " "):
-        says.add(side)
-    return Fact(
-        **asdict(entity),
-        number=number,
-        says=frozenset(says),
-        # with the units of other figures (대물 1사고당 is 대물, and 사고당)
-        words=syllable_pairs(_FIGURE.sub(" ", normalise(line))) | conditions,
-        is_reckoned=bool(_RECKONED.search(before) or _RECKONED_WITH.match(after)),
-    )
 
 
 def clause_facts(read: ReadText, number: int = 0) -> list[Fact]:
@@ -311,11 +304,10 @@ def payment(clause: str) -> str | None:
 
 def syllable_pairs(text: str) -> Words:
     """The pairs of syllables of the words of a text, endings left out: spelling and spacing matter little."""
-    pairs = set()
+    pairs: set[str] = set()
     for word in _WORD.findall(text):
         stem = _ENDING.sub("", word)
         if len(stem) < 2:
             stem = word[:2]
-        for index in range(len(stem) - 1):
-            pairs.add(stem[index : index + 2])
+        pairs.update(map("".join, pairwise(stem)))
     return frozenset(pairs)

@@ -106,8 +106,9 @@ def questions(units: pd.DataFrame) -> list[Question]:
     """The cases and metrics that lie in a trigger zone; a blank summary leaves nothing to ask."""
     asked = []
     for case in units[units["answer"].fillna("").str.strip() != ""].to_dict("records"):
-        reasons = {metric: trigger(case, metric) for metric in JUDGED}
-        asked += [(case, metric, why) for metric, why in reasons.items() if why]
+        for metric in JUDGED:
+            if why := trigger(case, metric):
+                asked.append((case, metric, why))
     return asked
 
 

@@ -7,7 +7,6 @@ specification D16; the units come from the rule file.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -44,12 +43,9 @@ _POLITE_END = "(?!신데|신가요)"
 # unit -> the syllables that are numerals alone before it: 삼 년, but not 일원
 _ALONE = NOTATION["alone"]
 
-# units of figures without one (3천만, 7:3), where the rules have none of the kind
-_STANDARD = {
-    "amount": Unit(kind="amount", base="KRW", words=("원",)),
-    "percent": Unit(kind="percent", base="%", words=("%",)),
-}
-
+# units of figures without one (3천만, 7:3)
+WON = Unit(kind="amount", base="KRW", words=("원",))
+PERCENT = Unit(kind="percent", base="%", words=("%",))
 
 # a share with figures of one digit; 6/3 is a day
 PROPER_FRACTION = "(?:1/[2-9]|2/[3-9]|3/[4-9]|4/[5-9]|5/[6-9]|6/[7-9]|7/[89]|8/9)"
@@ -58,13 +54,12 @@ PROPER_FRACTION = "(?:1/[2-9]|2/[3-9]|3/[4-9]|4/[5-9]|5/[6-9]|6/[7-9]|7/[89]|8/9
 class NamedUnit(NamedTuple):
     """A unit in a text: the word that names it, and where that ends."""
 
-    unit: Unit
     word: str
+    unit: Unit
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Quantity:
+class Quantity(NamedTuple):
     """A number in the base of its unit; start, end: its place in the normalised text. support_only: as of an entity."""
 
     unit: Unit
@@ -77,28 +72,22 @@ class Quantity:
 class UnitWords:
     """The unit words of a rule set, as patterns around a number.
 
-    of_word, of_prefix: the unit of each word, and of each sign before a figure. of_kind: the first unit of each kind.
-    ends: what may follow a unit, a particle or no further letter. beginning: how each sort of quantity, a time and a
-    date begin; a group has the name of the method of QuantityReader that reads it.
+    units: of each word, the longest first. of_prefix: of each sign before a figure. ends: what may follow a unit, a
+    particle or no further letter. beginning: how each sort of quantity, a time and a date begin; a group has the name
+    of the method of QuantityReader that reads it.
     """
 
     def __init__(self, rules: Rules):
-        patterns: dict[str, str] = {}
-        self.of_word: dict[str, Unit] = {}
-        for unit in rules.units:
-            for word in unit.words:
-                patterns[word.lower()] = _word_pattern(word.lower(), unit.not_before.get(word, ()))
-                self.of_word[_spaced(word)] = unit
+        named = [(word, unit) for unit in rules.units for word in unit.words]
+        self.units = sorted(named, key=lambda pair: len(pair[0]), reverse=True)
         self.of_prefix = {sign.lower(): unit for unit in rules.units for sign in unit.before}
-        self.of_kind = _STANDARD | {unit.kind: unit for unit in reversed(rules.units)}
-        words = sorted(patterns, key=len, reverse=True)
+        patterns = [_word_pattern(word, unit) for word, unit in self.units]
         joint = r"여?(?:\s{0,2}|\s?\)\s?)|[\s-]?(?:\([0-9]{1,4}\)\s?)?"
-        all_words = "|".join(patterns[word] for word in words)
-        self._behind = re.compile(f"(?:{joint})(?P<unit>{all_words})")
+        self._behind = re.compile(f"(?:{joint})(?:({')|('.join(patterns)}))")
         after = rf"(?:{any_of(rules.particles or ('의',))}|{AROUND['after']})"
         self.ends = re.compile(rf"(?![가-힣])|{after}")
         signs = any_of(map(re.escape, self.of_prefix)) or "(?!)"
-        korean = "|".join(patterns[word] for word in words if "가" <= word[0] <= "힣")
+        korean = "|".join(pattern for pattern in patterns if "가" <= pattern[0] <= "힣")
         forms = (
             # 3분의 1, 3분의 1/2
             r"(?P<fraction>(?<![0-9])(?P<parts>[0-9]{1,3})\s?분의\s?(?P<share>[0-9]{1,3})"
@@ -126,23 +115,15 @@ class UnitWords:
     ) -> NamedUnit | None:
         """The unit behind a number that ends at `end`: 90일, 90 일, (90)일, 구십 (90)일, 90-day."""
         match = self._behind.match(text, end)
-        if match is None:
-            return None
-        word = match["unit"]
-        return NamedUnit(self.of_word[_spaced(word)], word, match.end())
+        return NamedUnit(*self.units[(match.lastindex or 0) - 1], match.end()) if match else None
 
 
-def _spaced(word: str) -> str:
-    """A unit word however it is joined: "business-day" is "business day"."""
-    return re.sub(r"[\s-]+", " ", word.lower())
-
-
-def _word_pattern(word: str, not_before: tuple[str, ...]) -> str:
+def _word_pattern(word: str, unit: Unit) -> str:
     """The pattern of a unit word; a Latin one ends at its last letter."""
-    pattern = r"[\s-]".join(map(re.escape, word.split()))
+    pattern = r"[\s-]".join(map(re.escape, word.lower().split()))
     if word[-1].isascii():
         pattern += "(?![a-z])"
-    forbidden = "|".join(map(re.escape, not_before))
+    forbidden = any_of(map(re.escape, unit.not_before.get(word, ())))
     return f"{pattern}(?!{_POLITE_END}(?:{forbidden}))" if forbidden else pattern
 
 
@@ -165,14 +146,8 @@ class QuantityReader:
 
     def figure(self, match: Match) -> int:
         """100원, and $ 100: a sign that stands before its figure."""
-        return self._figure(match.end(), match["figure"])
-
-    def _figure(
-        self,
-        start: int,
-        sign: str = "",
-    ) -> int:
-        """The figure at `start`, behind its sign, with its unit."""
+        sign = match["figure"] or ""  # none of what begins as a ratio
+        start = match.start() + len(sign)
         number = read_number(self.text, start)
         if number is None:
             run = _DIGIT_RUN.match(self.text, start)
@@ -187,7 +162,7 @@ class QuantityReader:
             unit = unit or named.unit
         is_large = BIG.keys() & set(self.text[start : number.end])
         if unit is None and is_large and _AMOUNT_ENDS.match(self.text, end):
-            unit = self.words.of_kind["amount"]
+            unit = WON
         if unit is None:
             self._without_unit.append(number)
             return end
@@ -215,7 +190,7 @@ class QuantityReader:
             )
             if value is None and is_sum:
                 value = number_value(part, spoken=True)
-                unit, stop, is_sure = self.words.of_kind["amount"], start + end, False
+                unit, stop, is_sure = WON, start + end, False
             if value is not None:
                 self._add(
                     unit,
@@ -247,10 +222,10 @@ class QuantityReader:
         """7:3, 8대 2: two shares of a whole; other figures with a colon are read one by one."""
         whole = int(match["one"]) + int(match["other"])
         if whole not in (10, 100) or self.words.behind(self.text, match.end()):
-            return self._figure(match.start())
+            return self.figure(match)
         for name in ("one", "other"):
             share = int(match[name]) * 100 // whole
-            self._add(self.words.of_kind["percent"], share, *match.span(name))
+            self._add(PERCENT, share, *match.span(name))
         return match.end()
 
     def fraction(self, match: Match) -> int:
@@ -258,7 +233,7 @@ class QuantityReader:
         parts, share = (int(match[name] or match[name + "2"]) for name in ("parts", "share"))
         if parts:
             share_of_100 = Decimal(100 * share) / parts
-            self._add(self.words.of_kind["percent"], share_of_100, *match.span())
+            self._add(PERCENT, share_of_100, *match.span())
         return match.end()
 
     def _add(
@@ -307,18 +282,14 @@ class QuantityReader:
             joint = _JOINT.fullmatch(self.text, figure.end, end)
             if not joint or ("," in joint[0] and figure.value > 10 * number.value):
                 break
-            self._add(unit, _in_scale_of(number, figure), figure.start, figure.end)
+            value = figure.value  # in the scale of the number: the 2 of 2~3천만원 is 20 million
+            if value > figure.lead and number.value > 1000 * value:
+                value *= TEN_THOUSAND  # 5천에서 1,900만원, 3백~5백만원
+            elif value == figure.lead < number.lead:
+                value *= number.value // number.lead
+            self._add(unit, value, figure.start, figure.end)
             end = figure.start
         self._without_unit.clear()
-
-
-def _in_scale_of(number: Number, figure: Number) -> Value:
-    """The value of a figure without a unit, in the scale of the number after it: the 2 of 2~3천만원 is 20 million."""
-    if figure.value > figure.lead and number.value > 1000 * figure.value:
-        return figure.value * TEN_THOUSAND  # 5천에서 1,900만원, 3백~5백만원
-    if figure.value == figure.lead < number.lead:
-        return figure.value * (number.value // number.lead)
-    return figure.value
 
 
 def _is_numeral(run: str, named: NamedUnit) -> bool:

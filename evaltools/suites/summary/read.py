@@ -23,23 +23,13 @@ from ...core.json_files import read_json
 from ...core.records import File, fitted, unique_records
 from ...core.tables import read_table, written_list
 from .rules import normal_tag
-from .text import composed
+from .text import NOTATION, composed
 
-# field of a case -> what a column of a table may be called besides
-HEADS = {
-    "id": ("사례번호", "사례 id", "사례", "번호", "상담번호", "case_id"),
-    "question": ("질문", "문의"),
-    "answer": ("요약", "요약문", "요약본", "summary"),
-    "contexts": ("원문", "대화 원문", "상담 원문", "컨텍스트", "context"),
-    "ground_truth": ("정답", "정답 요약", "참고 요약"),
-    "summary_tags": ("태그", "리스크 항목", "리스크 태그", "tags"),
-    "summary_intent": ("의도", "용도"),
-    "metadata": ("메타데이터",),
-    "product": ("상품", "상품명"),
-    "channel": ("채널",),
-}
+# what a column of a table may be called, blanks aside -> the field of a case
 FIELD_OF = {
-    head.replace(" ", ""): field for field, heads in HEADS.items() for head in (field, *heads)
+    head.replace(" ", ""): field
+    for field, heads in NOTATION["heads"].items()
+    for head in (field, *heads.split(", "))
 }
 
 

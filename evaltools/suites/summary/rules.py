@@ -202,7 +202,9 @@ class Rules(_Strict):
             *self.let_offs.items(),
             *listed,
         ]:
-            for name in PHRASES & type(part).model_fields.keys():
+            for name, info in type(part).model_fields.items():
+                if info.annotation != Phrases:
+                    continue
                 try:
                     compiled(self, getattr(part, name))
                 except ValueError as e:
@@ -230,11 +232,6 @@ class Rules(_Strict):
         """What to say of a tag that is not known: the names that come closest, or all."""
         return nearest(name, [*self.known_tags, *self.other_names])
 
-    @cached_property
-    def required_tags(self) -> dict[str, Names]:
-        """The tags that are required, by product, whose name stands without blanks ("암 보험": "암보험")."""
-        return {_together(product): tags for product, tags in self.required.items()}
-
     def expected_tags(
         self,
         names: Sequence[str] | None,
@@ -244,9 +241,11 @@ class Rules(_Strict):
 
         None where the case gives none and its product requires none.
         """
-        required = [self.required_tags.get(key, ()) for key in ("*", _together(product or ""))]
-        tags = [self.tag_of(name) for of_key in (names or (), *required) for name in of_key]
-        return None if names is None and not tags else list(dict.fromkeys(tags))
+        due = [*(names or ())]
+        for name, required in self.required.items():
+            if _together(name) in ("*", _together(product or "")):
+                due += required
+        return None if names is None and not due else list(dict.fromkeys(map(self.tag_of, due)))
 
     @cached_property
     def identity(self) -> str:
@@ -298,22 +297,6 @@ class Rules(_Strict):
         return [span for span in spans if forbidden.isdisjoint(range(*span))]
 
     __hash__ = object.__hash__  # what is compiled, or read in a text, is kept by the object
-
-
-PHRASES = {
-    "phrases",
-    "needs",
-    "signs",
-    "sure",
-    "not_within",
-    "before",
-    "after",
-    "unless",
-    "support",
-    "clause_ends",
-    "told",
-}
-"""Fields of a rule file that hold phrases."""
 
 
 @cache

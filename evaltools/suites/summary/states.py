@@ -152,21 +152,21 @@ def metric_verdicts(run: Run) -> pd.DataFrame:
         states = units[f"{metric}_state"]
         counts = state_counts(states)
         n_measured = int(units[f"{metric}_measured"].sum())
-        numbers = {**counts, "n": len(units), "unmeasured": len(units) - n_measured}
         row = {
             "metric": metric,
             "title": titles[metric],
             "verdict": VERDICT[worst(states)] if n_measured else "not measured",
-            "said": say(
-                "{fail} of {n} fail, {look} to look at, {unmeasured} not measured (≥ {threshold})",
-                **numbers,
-                threshold=f"{thresholds[metric]:g}",
-            ),
             "failing": counts["fail"],
             "look": counts["look"],
             "not_measured": len(units) - n_measured,
         }
-        rows.append(row)
+        said = say(
+            "{failing} of {n} fail, {look} to look at, {not_measured} not measured (≥ {threshold:g})",
+            **row,
+            n=len(units),
+            threshold=thresholds[metric],
+        )
+        rows.append({**row, "said": said})
     return pd.DataFrame(rows)
 
 
@@ -247,10 +247,9 @@ def not_measured(run: Run) -> Checks:
 
 def unread_figures(data: pd.DataFrame) -> Checks:
     """Summaries with figures that no rule read: they are compared with nothing."""
-    of_cases = [figures for figures in map(json.loads, data["unread_figures"]) if figures]
-    figures = [figure for of_case in of_cases for figure in of_case]
-    quoted = [f"“{figure}”" for figure in dict.fromkeys(figures)]
-    n, of = len(of_cases), len(data)
+    figures = data["unread_figures"].map(json.loads).explode().dropna()
+    quoted = [f"“{figure}”" for figure in figures.unique()]
+    n, of = figures.index.nunique(), len(data)
     level: Level = "warning" if n > UNREAD * of else "info"
     template = (
         "{figures} figures in {n} of {of} summaries were not read as values, so nothing checks "
@@ -290,14 +289,9 @@ def not_judged(
     """Questions to which the judge gave no usable reply, with the commonest reason."""
     if options.judge == "off":
         return
-    errors: Counter[str] = Counter()
-    n_asked = 0
-    for metric in JUDGED:
-        for evidence in map(json.loads, data[f"{metric}_evidence"]):
-            if "judge" in evidence:
-                n_asked += 1
-                errors[evidence["judge"]["error"] or ""] += 1
-    del errors[""]
+    evidence = (each for metric in JUDGED for each in map(json.loads, data[f"{metric}_evidence"]))
+    asked = [each["judge"]["error"] for each in evidence if "judge" in each]
+    errors = Counter(filter(None, asked))
     for reason, _ in errors.most_common(1):
         n = errors.total()
         yield from share_check(
@@ -305,6 +299,6 @@ def not_judged(
             "warning",
             "the judge gave no usable reply to {n} of {of} questions: {reason}",
             n,
-            n_asked,
+            len(asked),
             reason=reason,
         )

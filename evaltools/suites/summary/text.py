@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass
 from decimal import Decimal
 from operator import itemgetter
+from typing import NamedTuple
 
 from ...core.files import toml_beside
 
@@ -101,8 +101,7 @@ _PART = re.compile(
 _NO_CURRENCY = re.compile(f"(?!{_CURRENCY})")
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(NamedTuple):
     """A number at [start, end).
 
     lead: the figure of one with scales (the 3 of 3천만): it tells what a bare figure before the number means, as in

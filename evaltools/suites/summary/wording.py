@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ...core.files import Fields
 from .entities import ReadText, Texts
@@ -49,8 +49,7 @@ Clause = tuple[Place, Words]
 """A clause by its first wording of a tag, as evidence, and the pairs of syllables and the figures in it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Matches:
+class Matches(NamedTuple):
     """The matches of a phrase set in order: `text`, and `at`, [start, end) in it.
 
     standing: those that count. let_off: those that are taken back, with the reason (`let_off`) and
@@ -80,10 +79,9 @@ def find_matches(
             rules,
         )
         told = rules.find(rules.told, text[end : end + TOLD_WITHIN])
-        vicinity = around(text, (start, end), NEEDED_WITHIN)
         if taken_back:
             let_off.append(match | taken_back)
-        elif not named.needs or rules.find(named.needs, vicinity):
+        elif not named.needs or rules.find(named.needs, around(text, (start, end), NEEDED_WITHIN)):
             standing.append(match)
         elif told and told[0][0] == 0:
             bare.append(match)
@@ -141,11 +139,10 @@ def around(
     before = SENTENCE_END.split(text[first:start])[-1].lstrip()
     following = text[end : end + REACH]
     after = SENTENCE_END.split(following, maxsplit=1)[0].rstrip()
-    if len(before) > shown:
-        rest = rf"(?s)^.*?((?:[0-9,.]+(?=[0-9,.]))?.{{{shown}}})\Z"
-        before = re.sub(rest, r"…\1", before)
-    if len(after) > shown:
-        after = re.sub(rf"(?s)(?<!.)(.{{{shown}}}(?:(?<=[0-9,.])[0-9,.]+)?).*", r"\1…", after)
+    is_long = rf"(?s)\A(?=.{{{shown + 1}}})"
+    rest = rf"{is_long}.*?((?:[0-9,.]+(?=[0-9,.]))?.{{{shown}}})\Z"
+    before = re.sub(rest, r"…\1", before)
+    after = re.sub(rf"{is_long}(.{{{shown}}}(?:(?<=[0-9,.])[0-9,.]+)?).*", r"\1…", after)
     return before + text[start:end] + after
 
 
@@ -178,11 +175,11 @@ def weakly_said(
     """Condition words of a summary (제외) that a source says in words of their tag (안 들어가요): key -> place."""
     places = {}
     tag_of = {words.value: words.tag for words in rules.values}
-    for entity in summary.entities:
-        tag = tag_of.get(entity.value)
-        if tag in rules.tags and entity.key not in places:
+    for key, value in {entity.key: entity.value for entity in summary.entities}.items():
+        tag = tag_of.get(value)
+        if tag in rules.tags:
             for place, _ in _carriers(rules.signs[tag], sources, rules)[:1]:
-                places[entity.key] = place
+                places[key] = place
     return places
 
 
