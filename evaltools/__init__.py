@@ -13,13 +13,13 @@ from typing import Any
 
 __version__ = "0.2.0"
 
+# suites that come with the package: name -> its package, whose `suite.py` holds SUITE
 BUILT_IN = {
     "cr": "evaltools.suites.cr",
     "memfin": "evaltools.suites.memfin",
     "summary": "evaltools.suites.summary",
     "table": "evaltools.suites.table",
 }
-"""Suites that come with the package: name -> its package, whose `suite.py` holds SUITE."""
 
 # the functions of plain values of a suite, as in evaltools.memfin.score_dialog, and where they stand
 _FUNCTIONS = {

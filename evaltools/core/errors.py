@@ -15,20 +15,20 @@ from pathlib import Path
 from shutil import get_terminal_size
 from typing import Any, Literal, NamedTuple, get_args
 
+# how the temporary folders begin whose folder holds the files of data in memory (`memory.as_files`)
 IN_MEMORY = "evaltools-memory-"
-"""How the temporary folders begin whose folder holds the files of data in memory (`memory.as_files`)."""
 
 Severity = Literal["error", "warning"]
 OnError = Literal["fail", "skip"]
 
+# the exit statuses of the commands, besides 0
 GATE_NOT_MET, WRONG_USAGE, BAD_INPUT, FAILED, INTERRUPTED = 1, 2, 3, 4, 130
-"""The exit statuses of the commands, besides 0."""
 
 MESSAGE_LETTERS = 1000
 # a longer message is cut: names and values in it come from files, and are of any length
 
+# how many problems of one code keep their place and text; the rest are only counted
 KEPT_PER_CODE = 20
-"""How many problems of one code keep their place and text; the rest are only counted."""
 
 
 def shown_path(path: Path | str) -> str:

@@ -15,9 +15,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from .check import Check
 
+# A row of estimates, or of a comparison
 Row = Mapping[Any, Any]
-"""A row of estimates, or of a comparison."""
 
+# A row a metric: its name and title; the condition ("" for a single run); the value (over several seeds their mean)
+# and the standard deviation between seeds; its interval and how that was made; the sums that it is a ratio of; how many
+# units and seeds it rests on; its group, the direction in which it improves, and the code of the check that says that it
+# means nothing here. Null: not measured, no interval, or not blocked.
 COLUMNS = (
     "metric",
     "title",
@@ -35,11 +39,8 @@ COLUMNS = (
     "better",
     "blocked",
 )
-"""A row a metric: its name and title; the condition ("" for a single run); the value (over several seeds their mean)
-and the standard deviation between seeds; its interval and how that was made; the sums that it is a ratio of; how many
-units and seeds it rests on; its group, the direction in which it improves, and the code of the check that says that it
-means nothing here. Null: not measured, no interval, or not blocked."""
 
+# the columns of `run.frame`, of `et.estimate` and of metrics.json
 PUBLIC = (
     "name",
     "title",
@@ -54,7 +55,6 @@ PUBLIC = (
     "better",
     "blocked",
 )
-"""The columns of `run.frame`, of `et.estimate` and of metrics.json."""
 
 NUMBERS = ("value", "ci_low", "ci_high", "numerator", "denominator")
 

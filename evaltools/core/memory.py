@@ -31,8 +31,8 @@ def is_data(value: Any) -> bool:
     return isinstance(value, pd.DataFrame) or hasattr(value, "to_pandas")
 
 
+# the name of data in memory: of their file, and of its folder, so that every suite calls a run of them so
 DATA = "data"
-"""The name of data in memory: of their file, and of its folder, so that every suite calls a run of them so."""
 
 
 @contextmanager

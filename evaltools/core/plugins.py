@@ -25,11 +25,11 @@ from .files import resolve, sha256
 from .metric import AnyMetric
 from .suite import Suite, decoded
 
+# the group of entry points under which installed packages name their suites
 ENTRY_POINTS = "evaltools.suites"
-"""The group of entry points under which installed packages name their suites."""
 
+# the suites of files that were read, by name
 FROM_FILES: dict[str, Suite] = {}
-"""The suites of files that were read, by name."""
 
 
 def suite_names() -> list[str]:

@@ -20,6 +20,7 @@ R = TypeVar("R")
 
 BOM = b"\xef\xbb\xbf"
 
+# how files begin that are no text in UTF-8
 FOREIGN = {
     rb"\xff\xfe|\xfe\xff": "UTF-16",
     rb"\x1f\x8b": "compressed (gzip)",
@@ -29,16 +30,15 @@ FOREIGN = {
     rb"(?!.*\n).*\r.": "of lines that end in CR alone",
     rb".{0,3}\0": "binary",
 }
-"""How files begin that are no text in UTF-8."""
 
+# the endings of files that are read as what they are, which is no text
 BINARY = (".xlsx", ".xlsm", ".zip", ".eval")
-"""The endings of files that are read as what they are, which is no text."""
 
+# type of an error of pydantic's -> code of the problem; all others are "bad-field"
 CODES = {"json_invalid": "bad-json", "model_type": "not-an-object"}
-"""Type of an error of pydantic's -> code of the problem; all others are "bad-field"."""
 
+# types of errors whose value is not shown
 UNSHOWN = ("missing", "extra_forbidden", "hidden")
-"""Types of errors whose value is not shown."""
 
 # --- records and models
 

@@ -30,11 +30,11 @@ NO_MANIFEST = (
 
 SPOILT = "is not as it was written, or not vouched for: make the result again"
 
+# the fields of a manifest in which a result must equal the one that would be made now, to be read instead
 CURRENT: Fields = {
     **dict.fromkeys(("suite", "kind", "policy", "lang", "versions", "resampling"), True),
     "options": {"on_error", "query"},
 }
-"""The fields of a manifest in which a result must equal the one that would be made now, to be read instead."""
 
 
 def result_hash(folder: Path) -> str:

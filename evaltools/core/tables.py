@@ -96,16 +96,16 @@ class Line(BaseModel):
         return self
 
 
+# The columns of a table of scores that have a meaning. Any others are further columns of the units.
 COLUMNS = tuple(Line.model_fields)
-"""The columns of a table of scores that have a meaning. Any others are further columns of the units."""
 
 TABLES = (".csv", ".tsv", ".xlsx", ".xlsm")
 
+# A workbook may take so many bytes once it is unpacked; a hundred thousand cases take half of it
 WORKBOOK_BYTES = 256 << 20
-"""A workbook may take so many bytes once it is unpacked; a hundred thousand cases take half of it."""
 
+# the header of a sheet is one of so many rows: above it may stand a title
 HEADER_ROWS = 20
-"""The header of a sheet is one of so many rows: above it may stand a title."""
 
 
 def read_table(
@@ -171,8 +171,8 @@ def _table_rows(
             yield line, values
 
 
+# number and cells of each row
 Rows = Iterator[tuple[int, list[str]]]
-"""Number and cells of each row."""
 
 
 def _sheet_rows(

@@ -10,8 +10,8 @@ from typing import Any
 
 import openai
 
+# bytes of a body, after decompression; a longer reply is refused, of an error no more is read
 MAX_REPLY = 4 << 20
-"""Bytes of a body, after decompression; a longer reply is refused, of an error no more is read."""
 
 
 class ReplyTooLarge(openai.OpenAIError):

@@ -184,8 +184,8 @@ def macros() -> Any:
 FAMILY = "Evaltools Sans CJK"
 FILE = Path(__file__).parent / "fonts" / "EvaltoolsSansCJK-Regular.otf"
 
+# what the web font answers for; Latin, Greek, arrows and quotation marks stay with the reader's own fonts
 BLOCKS = "1100-11FF 2460-24FF 3000-303F 3040-30FF 3130-318F 3200-33FF 4E00-9FFF AC00-D7A3 FF00-FFEF"
-"""What the web font answers for; Latin, Greek, arrows and quotation marks stay with the reader's own fonts."""
 
 ANSWERED = re.compile("[" + re.sub(r"\w{4}", r"\\u\g<0>", BLOCKS.replace(" ", "")) + "]")
 

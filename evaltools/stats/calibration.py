@@ -34,21 +34,21 @@ from ..core.tables import read_table
 from .formulas import score_t, t_quantile, wilson
 from .influence import Array
 
+# labels of a metric below which no mean is corrected: the plain counts and the agreement stand
 LEAST = 30
-"""Labels of a metric below which no mean is corrected: the plain counts and the agreement stand."""
 
+# A score from here on agrees with a label of 1
 PASS = 0.5
-"""A score from here on agrees with a label of 1."""
 
+# cases on which judge and people differ wholly that are added to those seen: few labels may hold none by chance
 HIDDEN = 0.25
-"""Cases on which judge and people differ wholly that are added to those seen: few labels may hold none by chance."""
 
+# the columns of calibration.csv, in order
 COLUMNS = (
     "metric", "n", "n_labelled", "raters", "rater_kappa", "judge_kappa", "tpr", "tpr_low", "tpr_high", "tnr",
     "tnr_low", "tnr_high", "judge_mean", "labels_mean", "labels_low", "labels_high", "corrected_mean",
     "corrected_low", "corrected_high",
 )  # fmt: skip
-"""The columns of calibration.csv, in order."""
 
 
 @dataclass(frozen=True)

@@ -156,11 +156,11 @@ FILES = {
     "override_gate": "override_gate_debug_summary.json",
 }
 
+# what our own runner makes; the first file marks such a folder
 RUNNER = ("run_manifest.json", "outputs.jsonl", "gold.jsonl", "calls.jsonl", "episodes.jsonl")
-"""What our own runner makes; the first file marks such a folder."""
 
+# the roles of a run's main file, the preferred one first
 MAIN = ("scorecards", "outputs")
-"""The roles of a run's main file, the preferred one first."""
 
 
 def locate(

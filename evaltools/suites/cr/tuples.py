@@ -15,8 +15,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from .schema import TupleRow
 
+# what is compared of a tuple: (text, polarity), or (text, polarity, ref) of an implicit tuple that counts by itself
 Pair = tuple[str, ...]
-"""What is compared of a tuple: (text, polarity), or (text, polarity, ref) of an implicit tuple that counts by itself."""
 
 Key = Literal["refpol", "otepol", "attrpol"]
 KEYS: tuple[Key, ...] = ("refpol", "otepol", "attrpol")
@@ -207,14 +207,14 @@ def _normal_form(
     return EvalTuple(normalize_ref(ref), normalize_term(term), known)
 
 
+# how well a tuple represents its aspect: larger is better
 Rank = tuple[bool, float, bool]
-"""How well a tuple represents its aspect: larger is better."""
 
+# the tuples of a sample with their ranks
 Ranked = list[tuple[Rank, EvalTuple]]
-"""The tuples of a sample with their ranks."""
 
+# distinct pairs, in order of appearance
 Pairs = dict[Pair, None]
-"""Distinct pairs, in order of appearance."""
 
 
 class Match(NamedTuple):

@@ -245,8 +245,8 @@ def contains_any(words: Iterable[str], text: str) -> bool:
 
 LABELS = ("compliant", "minor_violation", "severe_violation")
 
+# the columns of a measure, and what its metrics sum: nothing where nothing is required of the turn
 Found = tuple[Fields, Fields]
-"""The columns of a measure, and what its metrics sum: nothing where nothing is required of the turn."""
 
 
 def disclosure(turn: Turn) -> Found:

@@ -23,8 +23,8 @@ LEGEND = (
     "number."
 )
 
+# the state of a case or of a metric in it -> its mark
 MARKS = {"fail": "bad", "look": "look", "ok": "good"}
-"""The state of a case or of a metric in it -> its mark."""
 
 
 def in_order(run: Run, units: pd.DataFrame) -> pd.DataFrame:
@@ -126,8 +126,8 @@ def sample_view(shown: Run | Study) -> SampleView:
 
 Evidence = Fields
 
+# A row of the units, its lists and evidence decoded
 Case = Fields
-"""A row of the units, its lists and evidence decoded."""
 
 # characters of a sentence that a reason shows on either side of a value of the summary, and of the source
 OF_SUMMARY = 12

@@ -41,31 +41,31 @@ from .text import TEN_THOUSAND, written
 
 Evidence = dict[str, Any]
 
+# values of the sources that each value of a summary is held against; all others are compared by value only
 MOST_SOURCES = 600
-"""Values of the sources that each value of a summary is held against; all others are compared by value only."""
 
+# places of one value whose words are compared with those of another value
 MOST_PLACES = 20
-"""Places of one value whose words are compared with those of another value."""
 
+# by so much less alike counts a passage that does not say the same
 PREFERRED = 0.2
-"""By so much less alike counts a passage that does not say the same."""
 
+# share of the words of a fact that stand around one of a source about the same thing
 ALIKE = 0.5
-"""Share of the words of a fact that stand around one of a source about the same thing."""
 
+# What counts as much as values that are written the same (measured: a wrong digit is shown beside its original in 9 of
+# 10 instead of 8 of 10, a date in 8 of 10 instead of 4).
 WRITTEN_ALIKE = 0.1
-"""What counts as much as values that are written the same (measured: a wrong digit is shown beside its original in 9 of
-10 instead of 8 of 10, a date in 8 of 10 instead of 4)."""
 
+# Weight of the words of a value's item that stand around another value of the sources alone, if it is of another item.
+# Of two values that a summary states both, and may have swapped: of both together.
 MISPLACED = 1.25
-"""Weight of the words of a value's item that stand around another value of the sources alone, if it is of another item.
-Of two values that a summary states both, and may have swapped: of both together."""
 
+# up to so many things of a text a summary may count itself
 MOST_COUNTED = 10
-"""Up to so many things of a text a summary may count itself."""
 
+# kinds of values that texts say of several items
 FIGURES = ("amount", "percent", "duration", "age", "count", "date")
-"""Kinds of values that texts say of several items."""
 
 BOUNDS = frozenset({LOW, HIGH})
 
@@ -75,11 +75,11 @@ ONE_STEP = "it follows from the source's figure by one step"
 _ABOUT_BEFORE = re.compile(r"(?:약|대략|어림잡아|about|around|approximately|some)\s?$")
 _ABOUT_AFTER = re.compile(r"\s?(?:정도|가량|내외|안팎|남짓|쯤|or so)")
 
+# characters before a figure in which a word calls it an approximation
 WITHIN = 12
-"""Characters before a figure in which a word calls it an approximation."""
 
+# A day more or less than a month's is another figure: 1개월 is not 31일
 DAYS = {"day": 1, "month": 30}
-"""A day more or less than a month's is another figure: 1개월 is not 31일."""
 
 
 def compare(
@@ -342,8 +342,8 @@ class Sources:
         return min(pairs)
 
 
+# several summaries of the same texts often follow each other
 _known = lru_cache(maxsize=64)(Sources)
-"""Several summaries of the same texts often follow each other."""
 
 
 def grouped(

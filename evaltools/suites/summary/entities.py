@@ -114,27 +114,27 @@ def read_text(rules: Rules, raw: str) -> ReadText:
     return ReadText(raw, norm, entities, [*bare_figures(raw, entities)])
 
 
+# A figure with the word at its end; `mark`: the number of an item of a list, which is none
 _FIGURE = re.compile(
     r"(?P<mark>(?m:^)(?:[^\S\n]|[(\[])*\d{1,2}[.)\]](?!\d))|(?P<digits>\d(?:[\d,.:/-]*\d)?천?)"
     r"(?P<word>(?:\s?[a-zA-Z㎡]{1,5}|[가-힣]{1,2}?)(?=[을를이가]?\s?(?:이상|초과|이하|미만|이내))"
     r"|[^\W\d_]{0,8})"
 )
-"""A figure with the word at its end; `mark`: the number of an item of a list, which is none."""
 
+# what may stand behind a figure and is no part of it
 PARTICLES = (
     "으로|로|은|는|이|을|를|의|과|와|에|만|이면|이라|이라고|까지|정도|"
     "이며|이고|고|이에요|예요|이세요|이시고|입니다"
 )
-"""What may stand behind a figure and is no part of it."""
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _ONLY_PARTICLE = re.compile(rf"(?:{PARTICLES})?")
 _ONE = "[일이삼사오육칠팔구]"
+# what speech leaves without a unit: tens, hundreds and thousands (사백오십 들었어요); smaller numerals count things
 _SPOKEN = re.compile(
     rf"(?<![가-힣0-9])({_ONE}?[천백십](?:{_ONE}*[백십])*{_ONE}?)"
     rf"(?:{PARTICLES}|이(?:고요|네요|요|었고|었어요|었는데)?|인데요?)?(?![가-힣])"
 )
-"""What speech leaves without a unit: tens, hundreds and thousands (사백오십 들었어요); smaller numerals count things."""
 
 
 def bare_figures(

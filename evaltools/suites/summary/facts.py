@@ -15,17 +15,17 @@ from .entities import Entity, ReadText
 from .text import normalise
 
 BEFORE = 60
+# characters on either side of a value that may say something of it
 AFTER = 60
-"""Characters on either side of a value that may say something of it."""
 
+# values before a value that may be conditions of it
 MOST_CONDITIONS = 3
-"""Values before a value that may be conditions of it."""
 
 LOW, HIGH = "low", "high"
 UP, DOWN = "up", "down"
 PAID, DENIED = "paid", "denied"
+# kind of what a clause says without a value; all of them are compared with each other
 CLAIM = "payment"
-"""Kind of what a clause says without a value; all of them are compared with each other."""
 
 PRESENT, ABSENT = "present", "absent"
 NEGATIVE = "negative"
@@ -47,6 +47,7 @@ OPPOSITE = {
 
 
 _JOINT = r"\s?(?:이|가|을|를|은|는|의|보다|만큼)?\s?"
+# what stands right behind a value -> what it says of it
 _BEHIND = {
     LOW: re.compile(
         _JOINT
@@ -67,7 +68,6 @@ _BEHIND = {
         + "(?:p|포인트|로|으로)?(?: ?더)? ?(?:인하|감소|하락|내[리려렸린림릴립]|낮|줄|할인|감액|삭감|차감)"
     ),
 }
-"""What stands right behind a value -> what it says of it."""
 
 _AHEAD = {
     LOW: re.compile(r"(?:최소|최저|적어도|하한)\s?(?:[가-힣]{0,8}[은는]|:)?\s?$"),
@@ -92,6 +92,7 @@ _PAID = re.compile(
     rf"{_PAY}(?:이|가|도)? ?(?:하|되|함|됨|합|됩|한다|된다|해|받|돼|\s?(?:가능|대상|>|[.,;\n]|$))"
     rf"|나옵|나온|나와|받습|받는|받을 수 있|{_PAY}에 포함|(?:은|는|도) (?:됩|돼|된|됨)"
 )
+# what closes a clause says whether a thing is, or can be: 해지 불가; but 안 되어 공탁한 경우 is a condition
 _POSSIBLE = re.compile(
     r"(?:(?P<denied>불가(?!피)|수 ?[는가도]? ?없|(?<![가-힣])안 ?[되돼됩됨된]|[되하]지 ?[는도]? ?[않못]"
     r"|(?:않을|못할|(?<![가-힣])[안못] ?(?:될|되실|받을|받으실)|(?:거절|거부|면책|부지급|보[상장][가-힣]{0,2} ?제외)"
@@ -100,68 +101,67 @@ _POSSIBLE = re.compile(
     r"|(?P<present>(?:[이가은는도] ?|(?<![고어아여져해돼와]) )있)(?=[음습다어으]))"
     r"[가-힣]{0,6}(?: (?:안내|설명|고지|말씀)[가-힣]*)?\s*$"
 )
-"""What closes a clause says whether a thing is, or can be: 해지 불가; but 안 되어 공탁한 경우 is a condition."""
 
+# an item is told as not there: 면책기간 없음, 자기부담 0%; but 동의 없이 is a circumstance of what follows
 _ABSENT = re.compile(
     r"없(?:음|다|습|고|으며|으$|었|어요|[\s.,)]|$)|미적용|적용 ?안|불필요|무제한"
     r"|(?:공제|부과|적용|발생|차감|부담)[하되]지 ?(?:는|도)? ?않"
     r"|(?:부담|공제)[가-힣]{0,3} ?면제|(?<![0-9,.])0\s?[%원]"
 )
-"""An item is told as not there: 면책기간 없음, 자기부담 0%; but 동의 없이 is a circumstance of what follows."""
 
+# it says when something holds, not that it is paid: 면제되어도 보험료는 내야 함, 치료받지 않은 경우 보장
 _CONDITION = re.compile(
     r"공제(?:금|액)?[^.;\n]{0,14}(?:제외|빼|뺀)"
     r"|(?:되어|하여|받아|돼|해)도\s|[가-힣]{0,4}지 ?(?:않|못|아니)[가-힣]{0,3}(?:면| (?:경우|때|날|것이면))"
     r"|없[가-힣]{1,2} 경우"
 )
-"""It says when something holds, not that it is paid: 면제되어도 보험료는 내야 함, 치료받지 않은 경우 보장."""
 
+# words that say of a thing that it is paid, or not
 CLAIM_WORDS = re.compile(
     rf"(?:{_PAY}|부지급|미지급|미보장|부담보|무효|기간|면책(?!금|기간)|면제|제외|대상|가능|불가|않|없|나오|나가|받|빠)[가-힣]*"
     r"|(?<![가-힣])(?:[되돼됩됨된있][가-힣]*|[후뒤]에[는도]?(?![가-힣]))"
 )
-"""Words that say of a thing that it is paid, or not."""
 
+# the end of a clause within a sentence (나오고, 지급하며), but no noun (사고, 보고)
 _CONNECTIVE = r"(?:지만|으나|므로|(?<=[하되])나|는데|(?<=[가-힣])(?<![사보광권참])고(?! ?[있계])|(?<=[가-힣])며)(?=[\s,])"
-"""The end of a clause within a sentence (나오고, 지급하며), but no noun (사고, 보고)."""
 
+# where what is said of a value ends
 STOP = re.compile(rf"[.!?,](?!\d)|[;\n·/|()\[\]■○●▶※]|{_CONNECTIVE}|\Z")
-"""Where what is said of a value ends."""
 
 _LINE = re.compile(r"[.!?](?!\d)|[\n■○●▶※]")
 _WORD = re.compile(r"(?<![0-9가-힣])[가-힣]{2,}|[a-z]{2,}")
+# endings of verbs and particles: what a word is about stands before them
 _ENDING = re.compile(
     "(?:(?:입니|습니|합니|됩니)다"
     "|(?:하|되|드리|받|주|지|이|시|었|았|였|했|됐)*"
     "(?:거나|으면|면서|면|으며|며|고|므로|니까|는데|지만|도록|야|서|아|어|여|해|돼|함|됨|임|기|는|은|던|다|요)"
     "|(?:으로|에서|부터|까지|에는|에도|에게|이나|라도|마다|보다|처럼|로|은|는|이|가|을|를|의|에|와|과|도|만)[서는도만]?)$"
 )
-"""Endings of verbs and particles: what a word is about stands before them."""
 
 _RECKONED = re.compile(
     r"[x×*=→]\s?$|[0-9][0-9,.]*\s?[가-힣%]{0,4}(?:\s?\+|(?:에서|보다)\s?[가-힣]{0,2})\s?$"
 )
+# before and behind a value that is reckoned with, or changed: 3만원 x 42일, 5만원 → 3만원, 10회에서 8회로
 _RECKONED_WITH = re.compile(
     r"\s?(?:[x×*=→]|\+\s?[0-9])|(?:에서|보다|\s중(?:에서)?)\s?[가-힣]{0,2}\s?[0-9]"
 )
-"""Before and behind a value that is reckoned with, or changed: 3만원 x 42일, 5만원 → 3만원, 10회에서 8회로."""
 
+# characters before a value in which the first cell of its row is looked for
 ROW = 300
-"""Characters before a value in which the first cell of its row is looked for."""
 
 _FIGURE = re.compile(r"[0-9]")
 has_figure = _FIGURE.search
 _NUMBER = re.compile(r"[0-9][0-9,.]*")
+# A remark or a name settles nothing: 한도 5천만원(자기부담금 없음)
 _ASIDE = re.compile(r"\([^()0-9]*\)|['‘\"“][^'‘’\"“”0-9]*['’\"”]")
-"""A remark or a name settles nothing: 한도 5천만원(자기부담금 없음)."""
 
 _OF_LISTS = (",", "·", "/")
 
+# characters of a list of which something is said at its end
 LONGEST_LIST = 200
-"""Characters of a list of which something is said at its end."""
 
+# what is said of a value, by its names, or the pairs of syllables and values around it
 Words = frozenset[str]
-"""What is said of a value, by its names, or the pairs of syllables and values around it."""
 
 
 @dataclass(frozen=True, slots=True)

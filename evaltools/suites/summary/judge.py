@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 RULE_WEIGHT = 0.7
 LLM_WEIGHT = 0.3
 
+# environment variables that may hold the key; the first one set wins
 KEY_VARIABLES = ("EVALTOOLS_JUDGE_API_KEY", "OPENAI_API_KEY")
-"""Environment variables that may hold the key; the first one set wins."""
 
+# characters of the judge's reason that are kept
 REASON = 2_000
-"""Characters of the judge's reason that are kept."""
 
+# the metrics of which the source texts are part of the input (seed section 5)
 WITH_CONTEXTS = ("summary_accuracy", "summary_risk_coverage")
-"""The metrics of which the source texts are part of the input (seed section 5)."""
 
 RiskTag = Literal[
     "exclusion",
@@ -74,8 +74,8 @@ class Reply(BaseModel):
     confidence: Share
 
 
+# what the judge is asked about: a case as its row of the units, a metric, and why
 Question = tuple[Fields, str, str]
-"""What the judge is asked about: a case as its row of the units, a metric, and why."""
 
 
 def trigger(case: Fields, metric: str) -> str | None:

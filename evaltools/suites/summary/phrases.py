@@ -32,13 +32,14 @@ from .text import NATIVE, Match, any_of
 
 Spans = list[tuple[int, int]]
 
+# Compiled phrases: pairs (anchor, regular expression). One needs to be tried only on a text that its
+# anchor occurs in; one with several anchors, of which a text must have any, stands there several times.
 Compiled = tuple[tuple[str, str], ...]
-"""Compiled phrases: pairs (anchor, regular expression). One needs to be tried only on a text that its
-anchor occurs in; one with several anchors, of which a text must have any, stands there several times."""
 
+# made when first tried: most of a thousand expressions, which take a second, meet none of their anchors
 _regex = cache(re.compile)
-"""Made when first tried: most of a thousand expressions, which take a second, meet none of their anchors."""
 
+# the next part of a pattern; any character begins one
 _PART = re.compile(
     r"(?s)(?P<blank> )"
     r"|(?P<final>.)\^"
@@ -46,7 +47,6 @@ _PART = re.compile(
     r"|(?P<sign>[_…#*<>(|)])"
     r"|(?P<literal>(?:(?![ _(|)…#*<>\\]|.\^).)+|\\)"
 )
-"""The next part of a pattern; any character begins one."""
 
 _GROUP = re.compile(r"\(([^()]*)\)")
 _NO_LITERAL = re.compile(r"[ _…#*<>]|.\^")
@@ -65,12 +65,12 @@ _SIGNS = {
     "(": "(?:",
 }
 
+# Gaps (…) of a phrase. Every gap may end at 12 places, and all of them together are tried.
 MOST_GAPS = 3
-"""Gaps (…) of a phrase. Every gap may end at 12 places, and all of them together are tried."""
 
+# Syllables that differ only in the final consonant follow each other in Unicode, the one without
+# it first.
 _FINALS = 28
-"""Syllables that differ only in the final consonant follow each other in Unicode, the one without
-it first."""
 
 
 def find_all(phrases: Compiled, text: str) -> Spans:

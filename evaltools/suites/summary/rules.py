@@ -38,11 +38,11 @@ METRICS = (
     "summary_needs_followup",
     "entity_recall",
 )
+# the metrics that have a say; the recall is described and never judged (D36)
 JUDGED = METRICS[:4]
-"""The metrics that have a say; the recall is described and never judged (D36)."""
 
+# the tag of a summary that must name what is still to be done
 FOLLOWUP_TAG = "needs_followup"
-"""The tag of a summary that must name what is still to be done."""
 
 Phrase = Annotated[str, Field(min_length=1, max_length=1000, pattern=r"\S")]
 Phrases = tuple[Phrase, ...]

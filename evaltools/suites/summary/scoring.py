@@ -224,8 +224,8 @@ def stated(texts: Iterable[ReadText]) -> set[str]:
     return {entity.key for entity in entities if not entity.support_only}
 
 
+# why a person, or the judge, looks at a summary that covers a tag
 BARE_NOUN = "a risk item is named, and not what it is"
-"""Why a person, or the judge, looks at a summary that covers a tag."""
 
 
 def _risk_coverage(

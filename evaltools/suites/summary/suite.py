@@ -29,6 +29,7 @@ from .rules import JUDGED, METRICS, Rules
 from .scoring import score_case, stated
 from .states import FIGURES, checks, finding, verdicts, with_states
 
+# columns of the units that hold JSON text in files
 JSON_COLUMNS = [
     "contexts",
     "tags",
@@ -36,7 +37,6 @@ JSON_COLUMNS = [
     "unread_figures",
     *[f"{metric}_evidence" for metric in METRICS],
 ]
-"""Columns of the units that hold JSON text in files."""
 
 
 def metrics(options: SummaryOptions) -> MetricTable:
@@ -109,8 +109,8 @@ def score(
     return Scored(finish(units, rules_in_force(options)), {"answered_by": answered_by})
 
 
+# cases that one process scores at a time
 CHUNK = 500
-"""Cases that one process scores at a time."""
 
 
 def score_cases(

@@ -16,16 +16,16 @@ from typing import NamedTuple
 
 from ...core.files import toml_beside
 
+# characters that are read as others, and the words of numbers and of what stands around them
 NOTATION = toml_beside(__file__, "notation.toml")
-"""Characters that are read as others, and the words of numbers and of what stands around them."""
 
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
+# what is composed at once: putting n marks in order takes n² steps
 _WORD = re.compile(r"\S{1,200}")
-"""What is composed at once: putting n marks in order takes n² steps."""
 
 
+# code of a character -> the plain one that it is read as
 FOLD = {0xFF01 + offset: chr(0x21 + offset) for offset in range(94)}
-"""Code of a character -> the plain one that it is read as."""
 for _plain, _look_alikes in NOTATION["fold"].items():
     FOLD |= dict.fromkeys(map(ord, _look_alikes), _plain)
 
@@ -58,8 +58,8 @@ def any_of(words: Iterable[str]) -> str:
 
 Match = re.Match[str]
 
+# exact: 2221.3005억 is 222130050000
 Value = int | Decimal
-"""Exact: 2221.3005억 is 222130050000."""
 
 
 def _words(table: str) -> dict[str, int]:
@@ -71,8 +71,8 @@ ONES = _words("hangul")
 SMALL = _words("small")
 BIG = _words("big")
 SCALES = SMALL | BIG
+# all syllables of numbers in Hangul
 HANGUL = "".join([*ONES, *SCALES])
-"""All syllables of numbers in Hangul."""
 
 NATIVE = _words("native")
 for _ten, _n in [*NATIVE.items()]:
@@ -82,11 +82,11 @@ for _ten, _n in [*NATIVE.items()]:
 
 TEN_THOUSAND = BIG["만"]
 
+# longer runs of digits are no quantity, and would cost time as an integer
 MOST_DIGITS = 16
-"""Longer runs of digits are no quantity, and would cost time as an integer."""
 
+# characters of one number
 LONGEST = 80
-"""Characters of one number."""
 
 # atomic groups: a possessive group that fails half-way keeps what it had matched in Python before 3.11.5
 DIGITS = r"[0-9]++(?>(?:,[0-9]{3}(?![0-9]))*)(?>(?:\.[0-9]++)?)"
@@ -129,8 +129,8 @@ def written(value: Value) -> str:
 
 _FALLING = sorted(SCALES.items(), key=itemgetter(1), reverse=True)
 
+# hundreds of millions, then thousands: speech leaves 만 out (1억 2천 is 120 million)
 _IN_SHORT = re.compile("억[^만조]*천$")
-"""Hundreds of millions, then thousands: speech leaves 만 out (1억 2천 is 120 million)."""
 
 
 def number_value(text: str, spoken: bool = False) -> Value | None:

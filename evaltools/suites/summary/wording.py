@@ -23,30 +23,30 @@ from .text import normalise
 
 SENTENCE_END = re.compile(r"[!?\n;]|\.(?![0-9])")
 
+# no let-off is looked for further away than this many characters
 REACH = 160
-"""No let-off is looked for further away than this many characters."""
 
 
+# why a match that lacks what its tag needs is let off
 ONLY_NAMED = "only names it"
-"""Why a match that lacks what its tag needs is let off."""
 
+# characters behind a wording in which a summary says that it was told
 TOLD_WITHIN = 30
-"""Characters behind a wording in which a summary says that it was told."""
 
+# characters around a match in which stands what its tag needs; a list may have it on its next line
 NEEDED_WITHIN = 60
-"""Characters around a match in which stands what its tag needs; a list may have it on its next line."""
 
+# evidence: `text`, and where it stands: `at` in the summary, `context` and `context_at` in a source
 Place = Fields
-"""Evidence: `text`, and where it stands: `at` in the summary, `context` and `context_at` in a source."""
 
+# share of the words and figures of the shorter of two clauses that stand in both, if they say the same
 ALIKE = 1 / 3
-"""Share of the words and figures of the shorter of two clauses that stand in both, if they say the same."""
 
+# clauses of a text that are compared
 MOST_CLAUSES = 200
-"""Clauses of a text that are compared."""
 
+# A clause by its first wording of a tag, as evidence, and the pairs of syllables and the figures in it
 Clause = tuple[Place, Words]
-"""A clause by its first wording of a tag, as evidence, and the pairs of syllables and the figures in it."""
 
 
 class Matches(NamedTuple):

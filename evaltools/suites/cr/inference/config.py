@@ -29,16 +29,16 @@ from ....llm.messages import Prices, plain_url
 from ..read import read_gold
 from ..schema import Row, TupleRow
 
+# Which stages a sample goes through.
+#
+# s0: one call, no review. m0: three lenses and review. m1: reviewers see memory, too. m2: what was
+# learnt is added to it.
 Condition = Literal["s0", "m0", "m1", "m2"]
-"""Which stages a sample goes through.
 
-s0: one call, no review. m0: three lenses and review. m1: reviewers see memory, too. m2: what was
-learnt is added to it.
-"""
-
+# the base_url of the bundled stand-in for a model, which needs no key and no network
 EXAMPLE = "example:"
-"""The base_url of the bundled stand-in for a model, which needs no key and no network."""
 
+# of the samples: the package's own two, and those of aspect-based sentiment of `evaltools convert`
 Format = Literal[
     "jsonl",
     "csv",
@@ -51,7 +51,6 @@ Format = Literal[
     "tasd",
     "acos",
 ]
-"""Of the samples: the package's own two, and those of aspect-based sentiment of `evaltools convert`."""
 
 Positive = Annotated[int, Field(ge=1)]
 

@@ -30,17 +30,17 @@ REVIEWERS = ("review_a", "review_b", "review_c")
 RECHECK = ("recheck",)
 EXTRACTING = LENSES + SINGLE
 
+# stage -> who speaks there
 AGENTS: dict[str, str] = RULES["agents"]
-"""Stage -> who speaks there."""
 
+# the conditions whose reviewers see episodes
 USE_MEMORY = {"m1", "m2"}
-"""The conditions whose reviewers see episodes."""
 
+# roughly, of Korean: for what a run will take, and to notice a context that a server cut
 LETTERS_PER_TOKEN = 2.0
-"""Roughly, of Korean: for what a run will take, and to notice a context that a server cut."""
 
+# roughly, of one reply
 TOKENS_OF_REPLY = 150
-"""Roughly, of one reply."""
 
 
 class Plan:

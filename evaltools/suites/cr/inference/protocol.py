@@ -16,8 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from ....core.files import Fields, Names, toml_beside
 
 Polarity = Literal["positive", "negative", "neutral", "mixed"]
+# the reasons, and what the arbiter and the flags go by
 RULES = toml_beside(__file__, "protocol.toml")
-"""The reasons, and what the arbiter and the flags go by."""
 
 REASONS: list[str] = RULES["reasons"]
 
@@ -72,16 +72,16 @@ class Actions(BaseModel):
     review_actions: list[Action]
 
 
+# where a term stands in the text: its `start` and `end`
 Span = dict[str, int]
-"""Where a term stands in the text: its `start` and `end`."""
 
 
+# A tuple under review, as outputs and prompts show it: tuple_id, aspect_ref, aspect_term, polarity, evidence, confidence,
+# origin (the lenses that gave it), span (of the term in the text, None where it is implied), flags.
 Candidate = Fields
-"""A tuple under review, as outputs and prompts show it: tuple_id, aspect_ref, aspect_term, polarity, evidence, confidence,
-origin (the lenses that gave it), span (of the term in the text, None where it is implied), flags."""
 
+# candidates that do not go together, shown to reviewers: conflict_type, aspect_ref, aspect_term, tuple_ids
 Conflict = Fields
-"""Candidates that do not go together, shown to reviewers: conflict_type, aspect_ref, aspect_term, tuple_ids."""
 
 
 class Vote(Action):
@@ -94,11 +94,11 @@ class Vote(Action):
     settled: bool = Field(True, exclude=True)
 
 
+# what a model gave that is not used: the actor, what, and why
 Refused = list[dict[str, str]]
-"""What a model gave that is not used: the actor, what, and why."""
 
+# the conflict of one opinion about the whole product and about a part of it
 GRANULARITY = "granularity_overlap_candidate"
-"""The conflict of one opinion about the whole product and about a part of it."""
 
 NOT_ASKED_FOR = (
     "no flagged candidate, a second word on one, a reason of no list, or a FLIP to nowhere"
@@ -311,14 +311,14 @@ def label(candidates: Sequence[Candidate]) -> str:
 
 # --- memory
 
+# episodes and characters of memory that a prompt holds at most
 SHOWN, LETTERS = 3, 800
-"""Episodes and characters of memory that a prompt holds at most."""
 
+# characters up to which a text is short, and from which on it is long
 SHORT, LONG = 30, 80
-"""Characters up to which a text is short, and from which on it is long."""
 
+# the fields of an episode by which texts are compared
 STRUCTURE = ("negation", "contrast", "length")
-"""The fields of an episode by which texts are compared."""
 
 _SCRIPTS = {"ko": re.compile(r"[가-힣]"), "zh": re.compile(r"[一-鿿]")}
 _NEGATION = re.compile(r"(?:^|\s)(?:안|못)\s|않|없|아니|\bnot\b|n't|不|没")

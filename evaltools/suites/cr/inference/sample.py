@@ -26,8 +26,8 @@ from .plan import (
 )
 from .protocol import Candidate, Conflict, Episode, Refused, Vote, as_text, retrieved, shape
 
+# so many last episodes tell whether a conflict is new
 RECENT = 200
-"""So many last episodes tell whether a conflict is new."""
 
 
 @dataclass
