@@ -188,13 +188,16 @@ def require_target(
 ) -> tuple[str, ...]:
     """The names of the files that stay in a folder that a result replaces: those of the suite's own runner.
 
-    UsageError where a result may not be written there: where the folder holds what this package did not write, as an
-    input, or (unless `fresh`) the result of another suite or of another input. The same path with new contents is simply
-    made again, and so is another policy.
+    UsageError where a result may not be written there: where the folder holds one of the inputs or what this package
+    did not write, or (unless `fresh`) the result of another suite or of another input. The same path with new contents
+    is simply made again, and so is another policy.
     """
     carried = tuple(name for name in suite.runner if (folder / name).is_file())
     if carried[:1] != suite.runner[:1]:  # the first file marks a folder of the runner
         carried = ()
+    inside = {path.resolve() for path in source.files.values()} & {*folder.resolve().rglob("*")}
+    if inside - {(folder / name).resolve() for name in carried}:
+        raise UsageError(f"{folder} holds an input, and would be replaced; give another --out")
     stored = require_replaceable(folder, carried)
     if stored is None or fresh:
         return carried

@@ -110,14 +110,10 @@ def test_an_input_is_never_inside_of_what_is_replaced(here: Path) -> None:
     shutil.copytree(example(f"cr/{NAME}"), place)
     (here / "link").symlink_to(place)
     before = contents(here)
-    for run in (place, here / "link"):
-        done = call(
-            "score", "cr", run, "--name", "run", "-o", "own", "-q", *QUICK, "--fresh", status=2
-        )
-        assert (
-            "own/results/run holds what evaltools did not write, and would be replaced: gold.jsonl, outputs"
-            in done.stderr
-        )
+    for run in (place, here / "link", RESULT):
+        where = ("--name", NAME, "-o", "out") if run is RESULT else ("--name", "run", "-o", "own")
+        done = call("score", "cr", run, *where, "-q", *QUICK, "--fresh", status=2)
+        assert "holds an input, and would be replaced" in done.stderr
     assert contents(here) == before
 
 
