@@ -198,8 +198,7 @@ def study(
 
     runs: a list of results, results folders or what `evaluate` takes, or the common prefix <run_id> of
         folders named <run_id>__seed<N>_<mode>, which are the seeds of the condition run_id. A file or
-        data that hold several runs stand for all of them. Other runs are conditions of one run each. Or the results of
-        each condition by seed, {condition: {seed: result}}.
+        data that hold several runs stand for all of them. Other runs are conditions of one run each.
     baseline: the condition that the others are compared with. Default: the first by name, or without
         seeds the first given.
     primary: the metric that is tested alone (default: the suite's).
@@ -218,12 +217,24 @@ def study(
     >>> study.baseline, study.candidates
     ('memory_agent', ['plain_llm'])
     """
+    out = None if out is None else resolve(out)
+    conditions = group(read_runs(runs, suite, out=out, **settings))
+    result = _study(conditions, baseline, name, primary, margin)
+    if out is not None and (result.seeds or len(result.results) > 1):
+        result.save(out, conditions)
+    return result
+
+
+def _study(
+    conditions: Conditions,
+    baseline: str | None,
+    name: str | None,
+    primary: str | None,
+    margin: Mapping[str, float] | None,
+) -> Study:
+    """The study of these conditions."""
     if margin is not None and not isinstance(margin, Mapping):
         raise UsageError(f"margin: expected {{metric: largest difference}}, got {margin!r}")
-    out = None if out is None else resolve(out)
-    conditions = runs
-    if not isinstance(runs, Mapping):
-        conditions = group(read_runs(runs, suite, out=out, **settings))
     # conditions of a long table are named <condition>_<file>
     beginning = f"{baseline}_"
     named = [c for c in conditions if baseline in (None, c)]
@@ -249,8 +260,6 @@ def study(
     if primary is not None:
         result.directed(primary)
     _ = result.frame  # what cannot be compared is said here
-    if out is not None and (result.seeds or len(result.results) > 1):
-        result.save(out, conditions)
     return result
 
 
@@ -309,7 +318,7 @@ def compare(
         # one run each: they pair by sample, whatever their seeds are called
         runs_a, runs_b = ({"": run} for runs in (runs_a, runs_b) for run in runs.values())
     conditions = {name_a: runs_a, name_b: runs_b}
-    return study(conditions, name="comparison", primary=primary, margin=margin)
+    return _study(conditions, None, "comparison", primary, margin)
 
 
 # --- the runs that an input stands for

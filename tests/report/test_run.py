@@ -103,6 +103,8 @@ def test_runs_that_cannot_be_put_together(run: et.Run) -> None:
         et.study([])
     with pytest.raises(et.UsageError, match="names no run"):
         et.study([""])
+    with pytest.raises(et.UsageError, match="m: no such run"):
+        et.study({"m": run})
     with pytest.raises(et.UsageError, match="no runs given"):
         et.compare(run, [[]])
     with pytest.raises(et.UsageError, match="no condition ''"):
