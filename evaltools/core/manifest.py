@@ -188,10 +188,13 @@ def whole_folder(
     What was there before stays until then. One process at a time puts a folder in its place. A file of the old
     result that a person changed stands in the new one as NAME.yours, and a line says so.
 
-    UsageError where `target` holds what this package did not write, but for the files `carried`, which stand in the
-    new folder too, and may be replaced there; `written`: the sha256 of those that are, as they were written.
+    UsageError where nothing can be written there, or `target` holds what this package did not write. `carried`: files
+    that stand in the new folder too, and may be replaced there; `written`: the sha256 of those that are, as they were
+    written.
     """
     existing = next(folder for folder in target.parents if folder.exists())
+    if not os.access(f"{existing}/.", os.W_OK):
+        raise UsageError(f"{existing} is no folder that can be written to; give another --out")
     aside = beside(existing / target.name)
     with tempfile.TemporaryDirectory(**aside, ignore_cleanup_errors=True) as part:
         new = Path(part) / "new"

@@ -130,9 +130,12 @@ def _with_axes(
     rows = frame.iloc[np.lexsort(order)].to_dict("records")
     for row in rows:
         metric = shown.metric(row["metric"])
-        is_signed = bool(shown.candidates) or -math.inf < shown.formulas[metric.name].ends[0] < 0
-        numbers = frame.loc[frame["axis"] == row["axis"], list(ENDS)]
-        row["axis"] = axis_over(numbers.to_numpy().flat, is_signed)
+        low, high = axis = shown.formulas[metric.name].ends
+        if shown.candidates or low < 0 or math.isinf(high):
+            numbers = frame.loc[frame["axis"] == row["axis"], list(ENDS)]
+            is_signed = bool(shown.candidates) or -math.inf < low
+            axis = axis_over(numbers.to_numpy().flat, is_signed)
+        row["axis"] = axis
         row["cells"] = shown_texts(row)
         row["about"] = f"{say(metric.description)} ({metric.name})".strip()
     return rows

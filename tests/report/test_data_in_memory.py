@@ -211,7 +211,7 @@ def test_what_json_has_no_form_for_is_text() -> None:
     assert (units["bin"][29], units["month"][0]) == ("(19.333, 29.0]", "2020-01")
 
 
-def test_errors_name_the_data_and_not_a_file_of_ours() -> None:
+def test_errors_name_the_data_and_not_a_file_of_ours(tmp_path: Path) -> None:
     with pytest.raises(et.UsageError, match=r"^data has no metric .kk."):
         et.evaluate("table", SCORES, lower=["kk"])
     rows = [{"id": "a", "metric": "m", "value": "zz", "extra": 10**30}, *SCORES.to_dict("records")]
@@ -225,6 +225,9 @@ def test_errors_name_the_data_and_not_a_file_of_ours() -> None:
         et.UsageError, match=r"on_error: expected one of \('fail', 'skip'\), got 'ignore'"
     ):
         et.evaluate("table", SCORES, on_error="ignore")  # type: ignore[arg-type]
+    (tmp_path / "file").write_text("")
+    with pytest.raises(et.UsageError, match="file is no folder that can be written to"):
+        et.evaluate("table", SCORES, out=tmp_path / "file")
 
 
 def test_a_frame_of_several_runs_is_written_once(monkeypatch: pytest.MonkeyPatch) -> None:

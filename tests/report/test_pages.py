@@ -75,6 +75,9 @@ def test_links_of_the_first_screen_open_what_they_name() -> None:
     shown = study.samples().html
     assert "a → c" in words(shown).split("a → b")[0], "the candidate that the finding names first"
     assert study.table().html.count('class="et-axis"') == 1, "over all conditions"
+    rows = [{"id": i, "metric": "stars", "value": i % 4 + 1} for i in range(20)]
+    table = et.evaluate("table", rows, bounds={"stars": (1, 5)}).table()
+    assert "<span>1</span><span>3</span><span>5</span>" in table.html, "an axis ends at the limits"
     ids = re.findall(r' id="([^"]*)"', shown)
     assert len(ids) == len(set(ids)) > 10 and "#group" not in first_screen(study).html
     dialogues = et.study(["example:memfin/memory_agent", "example:memfin/plain_llm"])
