@@ -260,7 +260,8 @@ def paired(
         in_a = in_b = in_a & in_b
     if not in_a.any() or not in_b.any():
         return None
-    a, b = common_cells(a.at(in_a), b.at(in_b))
+    if not (in_a.all() and in_b.all()):
+        a, b = common_cells(a.at(in_a), b.at(in_b))
     return Effect.of(b, a)
 
 
