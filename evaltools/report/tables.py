@@ -245,6 +245,9 @@ def frame_table(frame: pd.DataFrame) -> HtmlTable:
 
     Columns of our words, and labels of an index, are in the language in force.
     """
+    if frame.columns.nlevels > 1:  # several lines as one: "value mean"
+        heads = [" ".join(map(str, parts)).strip() for parts in frame.columns]
+        frame = frame.set_axis(heads, axis="columns")
     index = [name for name in frame.index.names if name is not None]
     if index or not pd.api.types.is_integer_dtype(frame.index):
         frame = frame.reset_index(names=None if index else [""])

@@ -185,6 +185,8 @@ def test_text_from_data_stays_text() -> None:
 def test_frames_without_rows_say_that_there_is_nothing() -> None:
     assert words(table(pd.DataFrame(columns=["a"])).html) == "Table: none"
     assert words(frame_table(pd.DataFrame({"label": ["a", None]})).html) == "label a"
+    ends = pd.DataFrame({"g": ["a", "a"], "v": [1, 2]}).groupby("g").agg(["min", "max"])
+    assert words(frame_table(ends).html) == "g v min v max a 1 2"
 
 
 def test_memfin_marks_the_words_that_made_a_turn_fail() -> None:
