@@ -133,7 +133,7 @@ def _with_axes(
         low, high = axis = shown.formulas[metric.name].ends
         if shown.candidates or low < 0 or math.isinf(high):
             numbers = frame.loc[frame["axis"] == row["axis"], list(ENDS)]
-            is_signed = bool(shown.candidates) or -math.inf < low
+            is_signed = bool(shown.candidates) or -math.inf < low < 0
             axis = axis_over(numbers.to_numpy().flat, is_signed)
         row["axis"] = axis
         row["cells"] = shown_texts(row)
