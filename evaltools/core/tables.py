@@ -239,32 +239,44 @@ def csv_rows(file: File, sep: str = ",") -> Rows:
     damaged header.
     """
     csv.field_size_limit(1 << 30)  # a long text is no error
-    lines = BytesIO(file.path.read_bytes().removeprefix(BOM)).readlines()
     line = n_cells = 0
-    while line < len(lines):
-        first = line
-        texts = (lines[index].decode() for index in range(first, len(lines)))
-        reader = csv.reader(texts, strict=True, delimiter=sep)
-        try:
-            for cells in reader:
-                line = first + reader.line_num
-                n_cells = n_cells or len(cells)
-                if cells and len(cells) != n_cells:
-                    file.error(
-                        "bad-row",
-                        f"expected {n_cells} cells, as the header has, got {len(cells)}",
-                        line=line,
-                    )
-                elif cells:
-                    yield line, cells
-        except (csv.Error, UnicodeDecodeError) as e:
-            # an open quote takes in all that follows: given up is the line on which its row begins
-            line += 1
-            what = not_utf8(e, "line") if isinstance(e, UnicodeDecodeError) else e
-            message = f"not CSV: {what}"
-            if not n_cells:
-                raise file.fatal("bad-csv", message, line=line) from None
-            file.error("bad-csv", message, line=line)
+    row: list[bytes] = []  # the lines of the row that is being read
+    with file.path.open("rb") as lines:
+        again = [lines.readline().removeprefix(BOM)]  # lines to be read next, the last first
+
+        def texts() -> Iterator[str]:
+            while raw := again.pop() if again else lines.readline():
+                row.append(raw)
+                yield raw.decode()
+
+        while again:
+            first = line
+            reader = csv.reader(texts(), strict=True, delimiter=sep)
+            try:
+                for cells in reader:
+                    row.clear()
+                    line = first + reader.line_num
+                    n_cells = n_cells or len(cells)
+                    if cells and len(cells) != n_cells:
+                        file.error(
+                            "bad-row",
+                            f"expected {n_cells} cells, as the header has, got {len(cells)}",
+                            line=line,
+                        )
+                    elif cells:
+                        yield line, cells
+            except (csv.Error, UnicodeDecodeError) as e:
+                # an open quote takes in all that follows: given up is the line on which its row begins
+                line += 1
+                what = not_utf8(e, "line") if isinstance(e, UnicodeDecodeError) else e
+                message = f"not CSV: {what}"
+                if not n_cells:
+                    raise file.fatal("bad-csv", message, line=line) from None
+                file.error("bad-csv", message, line=line)
+                again += row[:0:-1]
+                row.clear()
+                if not again:
+                    again.append(lines.readline())
 
 
 def written_list(text: str) -> list[str | None] | None:
