@@ -248,7 +248,8 @@ class RunsCommand(click.Command):
         ctx.command = copy(self)
         names = []
         if suite is not None:
-            names = suite.options.settable()
+            own_names = [param.name for param in self.params]
+            names = [name for name in suite.options.settable() if name not in own_names]
             ctx.command.params = [*self.params, *suite_options(suite.options, names)]
         rest = click.Command.parse_args(ctx.command, ctx, args)
         typed = [
