@@ -23,15 +23,15 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # what stands at most; the goals of this edition are in brackets
 BUDGET = {
-    "tokens of evaltools": 136_500,  # (125,000)
-    "files of evaltools": 122,  # (150)
+    "tokens of evaltools": 128_260,  # (125,000)
+    "files of evaltools": 119,  # (150)
     "files in circles of imports": 0,
     "tokens a line": 7.5,  # (7.5)
     "tokens a line of the densest file": 10,  # (10)
     "lines of the longest function": 60,
     "lines of the longest file": 450,
-    "tokens of tests": 129_900,  # (130,000)
-    "tests": 1_601,  # (1,800)
+    "tokens of tests": 129_850,  # (130,000)
+    "tests": 1_588,  # (1,800)
     "pages of docs": 12,
     "words of docs": 16_000,
     "words of benchmarks": 4_000,

@@ -118,6 +118,11 @@ class Effect(Cells):
         less, more = np.argsort(weights)
         return cls.of(run.ratio(more), run.ratio(less))
 
+    @cached_property
+    def totals(self) -> Array:
+        """The sums of its ratios, (4, ratios): those of every seed of its sides."""
+        return np.concatenate([side.totals.reshape(4, -1) for side in self.sides], axis=-1)
+
     @property
     def is_difference(self) -> bool:
         """Whether it has two sides."""

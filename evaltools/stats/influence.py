@@ -124,6 +124,11 @@ class Condition:
     units: pd.Index
     starts: Array
 
+    @cached_property
+    def is_in_order(self) -> bool:
+        """Whether each row is a cell, in the order of the cells."""
+        return np.array_equal(self.cell, np.arange(len(self.seeds) * self.n_samples))
+
     def cells(self, metric: str) -> Cells:
         """The cells of a metric: its sums of every sample under every seed.
 
@@ -148,7 +153,7 @@ class Condition:
         num[(den == 0) & ~formula.is_count[:, None]] = 0.0
         shape = 4, len(formula.ratios), len(self.seeds), self.n_samples
         n_cells = shape[2] * shape[3]
-        if not np.array_equal(self.cell, np.arange(n_cells)):
+        if not self.is_in_order:
             rows = sums.reshape(4 * shape[1], -1)
             sums = np.array([np.bincount(self.cell, row, n_cells) for row in rows])
         sums = sums.reshape(shape)
@@ -353,9 +358,14 @@ class Cells:
         return np.where(self.present, self.formula.values(self.sums), np.nan)
 
     @cached_property
+    def totals(self) -> Array:
+        """The sums of every seed, (4, seeds, ratios)."""
+        return self.sums.sum(axis=-2)
+
+    @cached_property
     def ratios(self) -> Array:
         """The ratios of every seed, (seeds, ratios); nan where one is not measured."""
-        return self.formula.ratio_values(self.sums.sum(axis=-2))
+        return self.formula.ratio_values(self.totals)
 
     @cached_property
     def value(self) -> Any:
@@ -371,7 +381,7 @@ class Cells:
     @cached_property
     def size(self) -> Array:
         """The denominators D of every seed, (seeds, 1, ratios); inf where they are 0."""
-        total = self.den.sum(axis=-2, keepdims=True)
+        total = self.totals[1][..., None, :]
         return np.where(total == 0, np.inf, total)
 
     @cached_property
