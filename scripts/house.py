@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # what stands at most; the goals of this edition are in brackets
 BUDGET = {
-    "tokens of evaltools": 128_260,  # (125,000)
+    "tokens of evaltools": 128_300,  # (125,000)
     "files of evaltools": 119,  # (150)
     "files in circles of imports": 0,
     "tokens a line": 7.5,  # (7.5)
