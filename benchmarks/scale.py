@@ -3,7 +3,6 @@
     python benchmarks/scale.py                     files of 500, 5,000 and 50,000 rows, -j 2, three rounds
     python benchmarks/scale.py --sizes 500,5000 --rounds 5
     python benchmarks/scale.py --only commands     start-up, one small run, reports
-    python benchmarks/scale.py --only table        a long table of ten million rows
 
 The files are made under --folder from the rows of the reference scorecards (EVALTOOLS_REFERENCE) with new ids,
 or, where there is no reference, from the bundled examples padded to the same size; syllables are exchanged, so that
@@ -195,28 +194,6 @@ def commands(folder: Path, rounds: int) -> None:
         )
 
 
-def table(folder: Path, ids: int = 1_000_000, seeds: int = 5, conditions: int = 2) -> None:
-    """A long table in parquet, scored."""
-    import numpy as np
-    import pyarrow as pa
-    from pyarrow.parquet import ParquetWriter
-
-    rng, path = np.random.default_rng(0), folder / "long.parquet"
-    names = pa.array([f"q{i:07}" for i in range(ids)])
-    kinds = {"id": pa.string(), "metric": pa.string(), "value": pa.float64()}
-    schema = pa.schema({**kinds, "condition": pa.string(), "seed": pa.int64()}.items())
-    with ParquetWriter(path, schema) as out:
-        for c in range(conditions):
-            for s in range(seeds):
-                columns = [names, pa.array(["acc"] * ids), rng.integers(0, 2, ids).astype(float)]
-                columns += [pa.array([f"c{c}"] * ids), np.full(ids, s + 1)]
-                out.write_table(pa.table(columns, schema=schema))
-    found = run(evaltools("score", "table", path, "-o", folder / "out", "-q"))
-    print("| rows | runs | s | CPU s | peak MB |\n| ---: | ---: | ---: | ---: | ---: |")
-    rows, runs = ids * seeds * conditions, seeds * conditions
-    print(f"| {rows:,} | {runs} | {found.seconds:.0f} | {found.cpu:.1f} | {found.peak_mb:.0f} |")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sizes", help="rows of scorecards; default: those above")
@@ -225,12 +202,10 @@ def main() -> None:
     parser.add_argument(
         "--folder", type=Path, help="where the files are made (1.6 GB); default: a temporary one"
     )
-    parser.add_argument("--only", choices=["sizes", "commands", "table"])
+    parser.add_argument("--only", choices=["sizes", "commands"])
     args = parser.parse_args()
     counts = [int(n) for n in args.sizes.split(",")] if args.sizes else []
     with tempfile.TemporaryDirectory(dir=args.folder) as name:
-        if args.only in (None, "table"):
-            table(Path(name))
         if args.only in (None, "sizes"):
             sizes(Path(name), counts or [500, 5_000, 50_000], args.rounds, args.jobs)
         if args.only in (None, "commands"):
