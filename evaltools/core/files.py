@@ -79,9 +79,10 @@ def require_nameable(path: Any) -> None:
     evaltools.core.errors.UsageError: ''...
     """
     text = str(path) if isinstance(path, str | Path) else ""
-    if CONTROL.search(text) or not text.strip() or re.search("[^/,]{256}", text):
+    if CONTROL.search(text) or not text.strip() or re.search(b"[^/,]{256}", text.encode()):
         raise UsageError(
-            f"{str(path)[:80]!a}: a path must be text without control characters, not empty, its names up to 255 long"
+            f"{str(path)[:80]!a}: a path must be text without control characters, not empty, "
+            "its names up to 255 bytes long"
         )
 
 

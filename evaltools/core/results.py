@@ -108,9 +108,8 @@ def read_result(folder: Path, suite: str | Suite | None) -> Fields:
         content = MetricsFile.model_validate_json((folder / METRICS).read_bytes())
         frame = pd.DataFrame([row.model_dump() for row in content.metrics])
         units = pd.read_parquet(folder / UNITS)
-        units[
-            columns_of(chain(*as_ratios(suite.table(options))))
-        ]  # KeyError where some are lacking
+        needed = columns_of(chain(*as_ratios(suite.table(options))))
+        units[[suite.unit, *needed]]  # KeyError where some are lacking
         estimates = from_public(frame)
     except (OSError, ValueError, KeyError, TypeError) as e:
         again = ["evaltools score", manifest.suite, *(i.path for i in manifest.inputs[:1])]

@@ -166,18 +166,16 @@ def score_source(
         )
         for role, path in source.files.items()
     ]
-    found = []
-    for (severity, code), count in sorted(problems.counts.items()):
-        kept = [str(p) for p in problems.kept if (p.severity, p.code) == (severity, code)]
-        entry = Found(
-            severity=severity,
+    found = [
+        Found(
+            severity=level,
             code=code,
             count=count,
-            examples=kept[:5],
+            examples=[str(p) for p in problems.kept if (p.severity, p.code) == (level, code)][:5],
         )
-        found.append(entry)
-    changed = {"inputs": inputs, "problems": found, **recorded}
-    return units, manifest.model_copy(update=changed)
+        for (level, code), count in sorted(problems.counts.items())
+    ]
+    return units, manifest.model_copy(update={"inputs": inputs, "problems": found, **recorded})
 
 
 def require_target(

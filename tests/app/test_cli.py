@@ -165,7 +165,7 @@ def test_check_lists_problems_and_writes_nothing(here: Path) -> None:
             2,
             "'inf' is not a finite number",
         ),
-        (["gallery", "x" * 256], 2, "not empty"),
+        (["gallery", "가" * 86], 2, "not empty"),
         (["gallery"], 2, "outputs: no such folder"),
         (["score", "cr", "absent", "gone"], 3, "error: absent: no such file [missing-file]"),
     ],

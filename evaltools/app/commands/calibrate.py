@@ -30,9 +30,10 @@ SHOWN = {
 
 def _scale(text: str) -> tuple[float, float]:
     """The range that a text such as "1-5" names, as (low, high)."""
-    low, _, high = text.partition("-")
-    if number(low) < number(high):
-        return number(low), number(high)
+    first, _, last = text.partition("-")
+    low, high = number(first), number(last)
+    if low < high:
+        return low, high
     raise click.BadParameter(f"expected LOW-HIGH, such as 1-5, got {text!r}")
 
 

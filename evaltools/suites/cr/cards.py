@@ -294,9 +294,11 @@ def ref_outside_gold(run: Run) -> Checks:
     # the first spares reading the tuples of nearly every run; of the second see gold_without_pairs
     if run.data["tp_refpol"].any() or not run.data["has_gold_refpol"].any():
         return
-    with_gold = run.units[run.units["has_gold"]]
+    with_gold = run.data[run.data["has_gold"]]
+    # these two columns of many rows, and a cell at a time
     final, known = (
-        [named.ref for cell in with_gold[side] for named in cell] for side in ("final", "gold")
+        [named.ref for cell in with_gold[side] for named in run.suite.decode[side](cell)]
+        for side in ("final", "gold")
     )
     gold = {*known} - {""}
     predicted = {*final} - {""}

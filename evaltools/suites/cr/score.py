@@ -76,8 +76,7 @@ def _score_shard(
     rows: list[Fields] = []
     for number, card in records:
         if card.meta.text_id in (None, ""):
-            message = "expected a text_id"
-            file.error("missing-id", message, line=number, field="meta.text_id")
+            file.error("missing-id", "expected a text_id", line=number, field="meta.text_id")
             continue
         uid = str(card.meta.text_id)
         # the tuples of the gold file stand in for the row's own
