@@ -8,7 +8,7 @@ frames give the same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from math import ceil
 from pathlib import Path
@@ -126,20 +126,20 @@ def sheets(run: Run) -> list[Sheet]:
     ]
 
 
-def head_lines(run: Run) -> list[str]:
+def head_lines(run: Run) -> Iterator[str]:
     """The counts of all cases, those of each metric, and the rules, a line each."""
-    lines = [f"{run.name}: {' · '.join(finding(run))}"]
+    yield f"{run.name}: {' · '.join(finding(run))}"
     for row in metric_verdicts(run).to_dict("records"):
-        lines.append(
-            say(
-                "{metric}: {failing} do not ship · {look} to check · {not_measured} not measured",
-                **{**row, "metric": say(TERMS[row["metric"]])},
-            )
+        yield say(
+            "{metric}: {failing} do not ship · {look} to check · {not_measured} not measured",
+            **{**row, "metric": say(TERMS[row["metric"]])},
         )
-    lines += [check.message for check in spoken_checks(run) if check.level != "info"]
+    for check in spoken_checks(run):
+        if check.level != "info":
+            yield check.message
     rules = rules_in_force(run.options)
     digest = rules.identity.rpartition("@")[2]
-    return [*lines, f"{say('Rules')}: {rules.name} {rules.version} ({digest})"]
+    yield f"{say('Rules')}: {rules.name} {rules.version} ({digest})"
 
 
 def cases_frame(cases: pd.DataFrame) -> pd.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate
 
@@ -47,7 +47,7 @@ def card(
         "contexts": "\n".join(case["contexts"]),
         "tags": [Line(word, MARKS[state]), *(Line(say(tag)) for tag in case["tags"])],
         "rows": [_row(case, metric, thresholds[metric]) for metric in JUDGED],
-        "places": _places(case),
+        "places": [*_places(case)],
     }
 
 
@@ -66,7 +66,7 @@ def _row(
     return Row(say(TERMS[metric]), {"threshold": [Line(f"≥ {threshold:g}")], "found": [found]})
 
 
-def _places(case: Case) -> list[Place]:
+def _places(case: Case) -> Iterator[Place]:
     """Where the two texts of a card say what the scores rest on.
 
     Figures with their passage under one number, definitive phrases, and what is missing.
@@ -86,23 +86,19 @@ def _places(case: Case) -> list[Place]:
     for tag, due in risks.get("due", {}).items():
         marks.append(("missing", due, f"{say('missing')}: {say(tag)}"))
     starts = [0, *accumulate(len(context) + 1 for context in case["contexts"])]
-    places: list[Place] = []
     for number, (kind, entity, tip) in enumerate(marks, 1):
         offset = starts[entity.get("context", 0)]
         for column, at, before in (("answer", "at", 0), ("contexts", "context_at", offset)):
             if at in entity:
                 start, end = (before + place for place in entity[at])
-                places.append(
-                    Place(
-                        column,
-                        start,
-                        end,
-                        kind,
-                        number,
-                        tip,
-                    )
+                yield Place(
+                    column,
+                    start,
+                    end,
+                    kind,
+                    number,
+                    tip,
                 )
-    return places
 
 
 def sample_view(shown: Run | Study) -> SampleView:
@@ -144,62 +140,57 @@ JUDGE_SAYS = {
 
 def in_short(case: Case) -> list[str]:
     """Why a case fails, or what a person must settle: the reasons of the metrics in its state; none of an ok case."""
-    lines = []
-    for metric in JUDGED:
-        state = case[f"{metric}_state"]
-        if state != "ok" and state == case["state"]:
-            lines += why(case, metric)
-    return lines
+    if case["state"] == "ok":
+        return []
+    worst = [metric for metric in JUDGED if case[f"{metric}_state"] == case["state"]]
+    return [reason for metric in worst for reason in why(case, metric)]
 
 
 def why(
     case: Case,
     metric: str,
-) -> list[str]:
+) -> Iterator[str]:
     """What a judge said of a case, and what speaks against its score; what speaks for it stands in the evidence.
 
     What the rules say against a case is not told where a judge alone decided.
     """
-    lines = []
     decided_by, evidence = case[f"{metric}_decided_by"], case[f"{metric}_evidence"]
     if not math.isnan(case[f"{metric}_llm"]):
-        said = say(
+        yield say(
             JUDGE_SAYS[decided_by],
             judge=case[f"{metric}_llm"],
             reason=evidence["judge"]["reason"],
             rule=case[f"{metric}_rule"],
         )
-        lines.append(said)
     if decided_by == "llm":
-        return lines
+        return
     if "reason" in evidence:
         reason = say(evidence["reason"])
         if not case[f"{metric}_measured"]:
             reason = say(
                 "not measured (counts as {score:.2f}): {reason}", score=case[metric], reason=reason
             )
-        lines.append(reason)
+        yield reason
     contradicted = evidence.get("contradicted", [])
     absent = [entity for entity in evidence.get("unsupported", []) if "why" not in entity]
     for entity in [*contradicted, *absent, *evidence.get("look", [])]:
-        lines.append(compared(entity, case))
+        yield compared(entity, case)
     if evidence.get("missing"):
         tags = listed(map(say, evidence["missing"]))
-        lines.append(say("Risk left out: {tags}", tags=tags))
+        yield say("Risk left out: {tags}", tags=tags)
     if evidence.get("definitive"):
-        lines.append(say("Promise: {texts}", texts=_quoted(evidence["definitive"])))
+        yield say("Promise: {texts}", texts=_quoted(evidence["definitive"]))
     named = evidence.get("phrases", [])
     is_due = evidence.get("expected", bool(named))
     if is_due and not named:
-        lines.append(say("a follow-up is due, and none is named"))
+        yield say("a follow-up is due, and none is named")
     if named and not is_due:
-        lines.append(say("a follow-up is named where none is due: {texts}", texts=_quoted(named)))
+        yield say("a follow-up is named where none is due: {texts}", texts=_quoted(named))
     for tag in evidence.get("unknown_tags", []):
-        lines.append(f"{say('unknown tag')}: “{tag}”")
+        yield f"{say('unknown tag')}: “{tag}”"
     if evidence.get("unread"):
         figures = listed(f"“{figure}”" for figure in evidence["unread"])
-        lines.append(say("not read, compared with nothing: {figures}", figures=figures))
-    return lines
+        yield say("not read, compared with nothing: {figures}", figures=figures)
 
 
 def compared(

@@ -101,10 +101,10 @@ def numbered(forms: Iterable[str]) -> str:
     >>> numbered(["(?P<m>a)", "(?P<m>b)"])
     '(?P<m0>a)|(?P<m1>b)'
     """
-    parts = []
-    for number, form in enumerate(forms):
-        parts.append(re.sub(r"\(\?P(<|=)([a-z]+)", rf"(?P\g<1>\g<2>{number}", form))
-    return "|".join(parts)
+    return "|".join(
+        re.sub(r"\(\?P(<|=)([a-z]+)", rf"(?P\g<1>\g<2>{number}", form)
+        for number, form in enumerate(forms)
+    )
 
 
 def parts_of(match: Match) -> dict[str, str]:

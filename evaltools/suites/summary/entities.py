@@ -97,19 +97,10 @@ def _stated(
 def read_text(rules: Rules, raw: str) -> ReadText:
     """A composed text with its values in order, equal ones each. A context often stands in several cases."""
     norm = normalise(raw, rules.fold)
-    entities = []
-    for kind, base, value, start, end, support_only in _stated(norm, rules):
-        entities.append(
-            Entity(
-                kind,
-                base,
-                value,
-                raw[start:end],
-                start,
-                end,
-                support_only,
-            )
-        )
+    entities = [
+        Entity(kind, base, value, raw[start:end], start, end, support_only)
+        for kind, base, value, start, end, support_only in _stated(norm, rules)
+    ]
     entities.sort(key=lambda entity: (entity.start, entity.end))
     return ReadText(raw, norm, entities, [*bare_figures(raw, entities)])
 

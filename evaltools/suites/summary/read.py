@@ -146,18 +146,19 @@ class Case(BaseModel):
     @property
     def tags(self) -> list[str] | None:
         """Normal form, blank ones dropped, each once, in order; None where the case gives no tags."""
-        tags = self.metadata.summary_tags
-        return None if tags is None else split_tags(tags)
+        return split_tags(self.metadata.summary_tags)
 
 
-def split_tags(tags: Sequence[str | int | float | None] | str | None) -> list[str]:
-    """Tags in normal form; a number among them is kept as its text, and so is reported as unknown.
+def split_tags(tags: Sequence[str | int | float | None] | str | None) -> list[str] | None:
+    """Tags in normal form; a number among them is kept as its text, and so is reported as unknown. None stays None.
 
     >>> split_tags(" Waiting-Period | limit,limit, "), split_tags('["exclusion", null]')
     (['waiting_period', 'limit'], ['exclusion'])
     """
+    if tags is None:
+        return None
     if isinstance(tags, str):
         array = written_list(tags)
         tags = tags.replace("|", ",").split(",") if array is None else array
-    normal = [normal_tag(str(tag)) for tag in tags or [] if tag is not None]
+    normal = [normal_tag(str(tag)) for tag in tags if tag is not None]
     return [tag for tag in dict.fromkeys(normal) if tag]

@@ -97,8 +97,7 @@ def score(
     0.0
     """
     in_force = load_rules(rules)
-    names = None if tags is None else split_tags(tags)
-    expected = in_force.expected_tags(names, None)
+    expected = in_force.expected_tags(split_tags(tags), None)
     if isinstance(contexts, str):
         contexts = [contexts]
     return score_case(composed(summary or ""), [*map(composed, contexts)], expected, in_force)

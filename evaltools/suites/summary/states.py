@@ -23,7 +23,7 @@ from ...core.files import Fields
 from ...core.language import first_ten, say
 from ...report.run import Run
 from .options import SummaryOptions, rules_in_force
-from .rules import JUDGED, METRICS
+from .rules import JUDGED
 
 State = Literal["fail", "look", "ok"]
 
@@ -63,7 +63,6 @@ def worst(states: Iterable[State]) -> State:
 def metric_state(
     metric: str,
     evidence: Fields,
-    *,
     measured: bool,
     passed: bool,
     decided_by: str = "rule",
@@ -94,29 +93,6 @@ def metric_state(
         return "look"
     is_open = any(evidence.get(name) for name in ("look", "unread", "unknown_tags"))
     return "look" if is_open else "ok"
-
-
-def with_states(units: pd.DataFrame) -> pd.DataFrame:
-    """The units with `METRIC_state` of each metric, and `state` of the case.
-
-    units: as they stand in a result's file, with evidence as JSON text.
-    """
-    columns: dict[str, list[State]] = {}
-    for metric in METRICS:
-        measured, decided_by = units[f"{metric}_measured"], units[f"{metric}_decided_by"]
-        passed = units.get(f"{metric}_passed", [True] * len(units))
-        columns[f"{metric}_state"] = [
-            metric_state(
-                metric,
-                json.loads(evidence),
-                measured=m,
-                passed=p,
-                decided_by=by,
-            )
-            for evidence, m, p, by in zip(units[f"{metric}_evidence"], measured, passed, decided_by)
-        ]
-    cases = [worst(states) for states in zip(*columns.values())]
-    return units.assign(**columns, state=cases)
 
 
 # what the worst state of its cases makes of a metric

@@ -27,7 +27,7 @@ from .options import SummaryOptions, rules_in_force
 from .read import Case, read_cases
 from .rules import JUDGED, METRICS, Rules
 from .scoring import score_case, stated
-from .states import FIGURES, checks, finding, verdicts, with_states
+from .states import FIGURES, checks, finding, metric_state, verdicts, worst
 
 # columns of the units that hold JSON text in files
 JSON_COLUMNS = [
@@ -196,13 +196,19 @@ def _row(case: Case, rules: Rules) -> Fields:
 
 
 def finish(units: pd.DataFrame, rules: Rules) -> pd.DataFrame:
-    """Add the columns that follow from the final scores: passed, the score where measured, state."""
-    added = {}
+    """Add the columns that follow from the final scores: passed, the score where measured, states of metrics and case."""
+    added, states = {}, {}
     for metric in METRICS:
+        passed = units[metric] >= rules.thresholds.get(metric, 0) - 1e-12
+        measured = units[f"{metric}_measured"]
         if metric in rules.thresholds:
-            added[f"{metric}_passed"] = units[metric] >= rules.thresholds[metric] - 1e-12
-        added[f"{metric}_if_measured"] = units[metric].where(units[f"{metric}_measured"])
-    return with_states(pd.concat([units, pd.DataFrame(added, index=units.index)], axis=1))
+            added[f"{metric}_passed"] = passed
+        added[f"{metric}_if_measured"] = units[metric].where(measured)
+        evidence = units[f"{metric}_evidence"].map(json.loads)
+        rows = zip(evidence, measured, passed, units[f"{metric}_decided_by"])
+        states[f"{metric}_state"] = [metric_state(metric, *row) for row in rows]
+    states["state"] = [worst(of_case) for of_case in zip(*states.values())]
+    return pd.concat([units, pd.DataFrame(added | states, index=units.index)], axis=1)
 
 
 SUITE = Suite(

@@ -189,11 +189,11 @@ def _carriers(
     rules: Rules,
 ) -> list[Clause]:
     """The clauses of the sources in which any of the phrases stands, with the place in its context."""
-    carrying: list[Clause] = []
-    for number, source in enumerate(sources):
-        for match, words in _clauses(source, find_matches(named, source, rules)):
-            place = {"text": match["text"], "context": number, "context_at": match["at"]}
-            carrying.append((place, words))
+    carrying = [
+        ({"text": match["text"], "context": number, "context_at": match["at"]}, words)
+        for number, source in enumerate(sources)
+        for match, words in _clauses(source, find_matches(named, source, rules))
+    ]
     return carrying[:MOST_CLAUSES]
 
 

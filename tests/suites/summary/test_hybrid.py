@@ -138,7 +138,7 @@ def test_what_the_rules_did_not_measure_is_never_blended(
     case = run.units.iloc[0]
     found = [case[f"summary_accuracy{end}"] for end in ("", "_measured", "_state")]
     assert found == [score, measured, state]
-    assert "the judge says 1.00 (왜)" in why(case, "summary_accuracy")[0]
+    assert "the judge says 1.00 (왜)" in next(why(case, "summary_accuracy"))
 
 
 def test_a_judge_that_cannot_be_reached_is_a_check(tmp_path: Path) -> None:

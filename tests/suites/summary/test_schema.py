@@ -25,7 +25,7 @@ CASES: list[dict[str, Any]] = read_lines(example("summary/cases.jsonl"))
 def flat(record: dict[str, Any], tags: str) -> dict[str, str | None]:
     """A record as a row of a table, its tags as a JSON array, a comma list or a pipe list."""
     given = record["metadata"].get("summary_tags")
-    names = split_tags(given)
+    names = split_tags(given) or []
     join = {"json": json.dumps(names), "comma": ", ".join(names), "pipe": "|".join(names)}
     if not names:  # an empty cell gives no tags, an empty list says that there are none
         join[tags] = "" if given is None else "[]"
@@ -68,7 +68,7 @@ def test_every_format_gives_the_same_scores(tmp_path: Path, name: str, tags: str
 @pytest.mark.parametrize(
     ("given", "tags"),
     [
-        (None, []),
+        (None, None),
         ("", []),
         (" Exclusion , LIMIT|waiting-period", ["exclusion", "limit", "waiting_period"]),
         ('["exclusion", "limit", null, " "]', ["exclusion", "limit"]),
@@ -77,7 +77,7 @@ def test_every_format_gives_the_same_scores(tmp_path: Path, name: str, tags: str
         ([7, "limit"], ["7", "limit"]),
     ],
 )
-def test_tags(given: Any, tags: list[str]) -> None:
+def test_tags(given: Any, tags: list[str] | None) -> None:
     assert split_tags(given) == tags
 
 
