@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -102,14 +102,13 @@ def card(
 ) -> Fields:
     """The card of a sample: tags, rows, places, review. The rows are marked under a key and a match policy."""
     columns = {name: sample[name] for name in ("gold", "stage1", "final")}
-    rows = card_rows(columns, key, policy)
-    places = []
-    # of terms at one place the wrong ones count
-    for row in sorted(rows, key=lambda row: row.mark != "bad"):
-        start = sample["text"].find(row.part)
-        if row.mark and row.part and start >= 0:
-            end = start + len(row.part)
-            places.append(Place("text", start, end, row.mark))
+    rows = [*card_rows(columns, key, policy)]
+    places = [
+        Place("text", start, start + len(row.part), row.mark)
+        # of terms at one place the wrong ones count
+        for row in sorted(rows, key=lambda row: row.mark != "bad")
+        if row.mark and row.part and (start := sample["text"].find(row.part)) >= 0
+    ]
     return {
         "tags": _tags(sample, key),
         "rows": rows,
@@ -122,7 +121,7 @@ def card_rows(
     columns: Mapping[str, Sequence[EvalTuple]],
     key: Key,
     policy: MatchPolicy,
-) -> list[Row]:
+) -> Iterator[Row]:
     """The rows of a card, from the tuples of the gold and of each stage.
 
     A row holds the tuples that are alike in what the key compares besides polarity. Each is matched or wrong, and a
@@ -144,22 +143,18 @@ def card_rows(
             cells[column].append(Line(named.polarity, mark, other))
         for text, polarity, *_ in sorted(match.missing):
             groups[text][1][column].append(Line(polarity, "missing"))
-    rows = []
     for first, cells in groups.values():
         marks = {line.mark for line in cells.get("final", ())}
         mark = "bad" if marks & {"bad", "missing"} else "good" if marks == {"good"} else ""
         label = first.ref or say("(no ref)")
         if not first.term:
             label = f"{label} · {say('implicit')}"
-        rows.append(
-            Row(
-                label,
-                cells,
-                first.term,
-                mark,
-            )
+        yield Row(
+            label,
+            cells,
+            first.term,
+            mark,
         )
-    return rows
 
 
 def _tags(

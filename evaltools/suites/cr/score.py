@@ -6,7 +6,7 @@ Scorecards: seed cr_hallucination_rate sections 2-3, seed cr_metrics_spec sectio
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -211,14 +211,12 @@ def build_filtered_aspects(
     text: str,
     aspects: Iterable[Aspect],
     options: CrOptions,
-) -> list[Aspect]:
+) -> Iterator[Aspect]:
     """The aspects with `action` (keep or drop) and `drop_reason` (null where kept). Seed cr_hallucination_rate 3."""
-    filtered = []
     for aspect in aspects:
         reason = drop_reason(text, aspect, options)
         action = "drop" if reason else "keep"
-        filtered.append(aspect.model_copy(update={"action": action, "drop_reason": reason}))
-    return filtered
+        yield aspect.model_copy(update={"action": action, "drop_reason": reason})
 
 
 def scorecard(
@@ -234,7 +232,7 @@ def scorecard(
     inputs = raw.get("inputs") or {}
     flags = raw.get("flags") or {}
     aspects = at(output, "stage1_ate.aspects") or ()
-    filtered = build_filtered_aspects(output.meta.input_text or "", aspects, options)
+    filtered = [*build_filtered_aspects(output.meta.input_text or "", aspects, options)]
     dropped = [aspect.term for aspect in filtered if aspect.drop_reason]
     verdicts = {stage: raw.get(f"{stage}_validator") for stage in ("stage1", "stage2")}
     return {

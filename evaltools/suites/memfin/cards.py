@@ -21,7 +21,7 @@ from ...report.study_sentences import whole_sentence
 from ...report.tables import text_table
 from ...report.text import markdown, markdown_table
 from ...stats.effects import MIN_UNITS
-from .measures import MEASURES, counters, eligibility, micro_and_macro
+from .measures import BY_NAME, MACRO, MEASURES, counters, eligibility
 from .score import TURN_EVAL
 
 Turn = Fields
@@ -350,13 +350,15 @@ def metrics_summary(result: Run) -> Fields:
             name: int(result.data[column].sum())
             for name, column in measure.get("totals", {}).items()
         }
-        micro, macro = micro_and_macro(measure)
-        names = {metric.numerator: name for name, metric in macro.items()}
-        by_dialog = first_rows[list(names)].dropna(how="all").rename(columns=names)
+        of_turns = {name: f"{measure['key'].lower()}_{name}" for name in measure["ratios"]}
+        # M2 has values of dialogues only: both are the same
+        of_dialogs = {name: of_turns[name] + MACRO for name in measure["means"]} or of_turns
+        columns = {BY_NAME[metric].numerator: name for name, metric in of_dialogs.items()}
+        by_dialog = first_rows[list(columns)].dropna(how="all").rename(columns=columns)
         measures[measure["stored"]] = {
             "metric_name": measure["stored"],
-            "micro": {name: values[metric.name] for name, metric in micro.items()},
-            "macro": {name: values[metric.name] for name, metric in macro.items()},
+            "micro": {name: values[metric] for name, metric in of_turns.items()},
+            "macro": {name: values[metric] for name, metric in of_dialogs.items()},
             "counts": {**counts.to_dict(), **totals},
             "by_dialog": _with_none(by_dialog).to_dict("index"),
         }
@@ -382,9 +384,9 @@ def report_md(result: Run) -> str:
         f"{n['total_turn_pairs']} turns.\n",
         f"Intervals ({result.resampling.percent}) resample dialogues. N/A: not measured. "
         "Micro: over turns; macro: mean of dialogues.\n",
+        f"## Metrics\n\n{markdown_table(text_table(result.estimates))}",
+        f"## Eligibility\n\n{markdown_table(eligibility(result))}",
+        *(f"{markdown(line)}\n" for line in check_lines(result.checks)),
+        f"`{result.signature}`\n",
     ]
-    parts.append(f"## Metrics\n\n{markdown_table(text_table(result.estimates))}")
-    parts.append(f"## Eligibility\n\n{markdown_table(eligibility(result))}")
-    parts += [f"{markdown(line)}\n" for line in check_lines(result.checks)]
-    parts.append(f"`{result.signature}`\n")
     return "\n".join(parts)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from ...core.files import Fields, toml_beside
 from ...core.language import say
-from ...core.metric import Metric, make_metric
+from ...core.metric import make_metric
 from ...report.run import Run
 
 TABLES = toml_beside(__file__, "metrics.toml")
@@ -24,32 +24,23 @@ BY_NAME: dict[str, Any] = {metric.name: metric for metric in METRICS}
 
 MEASURES: list[Fields] = TABLES["measure"]
 
-
-def micro_and_macro(measure: Fields) -> tuple[dict[str, Metric], dict[str, Metric]]:
-    """The ratios of a measure over all that are eligible, and its means over dialogues, by their names without "m1_".
-
-    The numerator of a mean is the column with the value of each dialogue, its denominator is 1 where there is one. M2
-    has values of dialogues only: both are the same.
-    """
-    key = measure["key"].lower()
-    micro = {name: BY_NAME[f"{key}_{name}"] for name in measure["ratios"]}
-    macro = {name: BY_NAME[f"{key}_{name}_macro"] for name in measure["means"]}
-    return micro, macro or micro
+# at the end of the name of a mean over dialogues, behind that of the ratio
+MACRO = "_macro"
 
 
 def add_dialog_ratios(units: pd.DataFrame) -> pd.DataFrame:
     """The units with the columns that the macro metrics sum.
 
-    The value of a dialogue stands in its first row, null in the others. M2 has its values already.
+    The numerator of a mean is the column with the value of each dialogue, its denominator is 1 where there is one. Both
+    stand in the first row of the dialogue, null in the others. M2 has its values already.
     """
     by_dialog = units.groupby("dialog_id", sort=False)
     columns: dict[str, pd.Series] = {}
-    for measure in MEASURES:
-        micro, macro = micro_and_macro(measure)
-        for name in measure["means"]:
-            mean = macro[name]
-            numerator = by_dialog[micro[name].numerator].sum().astype(float)
-            denominator = by_dialog[micro[name].denominator].sum().astype(float)
+    for name, mean in BY_NAME.items():
+        if name.endswith(MACRO):
+            ratio = BY_NAME[name.removesuffix(MACRO)]
+            numerator = by_dialog[ratio.numerator].sum().astype(float)
+            denominator = by_dialog[ratio.denominator].sum().astype(float)
             columns[mean.denominator] = (denominator > 0).astype(float)
             columns[mean.numerator] = numerator / denominator.where(denominator > 0)
     first_rows = units.index[~units["dialog_id"].duplicated()]
@@ -82,13 +73,14 @@ def eligibility(result: Run) -> pd.DataFrame:
         if measure["key"] == "M2":
             unit, total, failed = "dialogue", n["total_dialogs"], n["failed_dialogs"]
         eligible = int(units[measure["eligible"]].sum())
-        row = {
-            "measure": measure["key"],
-            "unit": say(unit),
-            "total": total,
-            "eligible": eligible,
-            "skipped": total - eligible - failed,
-            "failed": failed,
-        }
-        rows.append(row)
+        rows.append(
+            {
+                "measure": measure["key"],
+                "unit": say(unit),
+                "total": total,
+                "eligible": eligible,
+                "skipped": total - eligible - failed,
+                "failed": failed,
+            }
+        )
     return pd.DataFrame(rows)

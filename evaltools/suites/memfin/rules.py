@@ -8,7 +8,7 @@ measures. Their order counts: where several could match, the first wins. Source:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ...core.files import Fields, toml_beside
 from ...core.metric import set_f1
@@ -168,7 +168,7 @@ def profile_columns(dialog: Dialog) -> Fields:
     for turn in dialog.turns:
         snapshot = turn.profile_snapshot or snapshot
     replies = [turn.pred_assistant_text for turn in dialog.turns if turn.pred_assistant_text]
-    fields = score_profile(dialog.profile_gt, snapshot, "\n".join(replies))
+    fields = [*score_profile(dialog.profile_gt, snapshot, "\n".join(replies))]
     scores = {f"m2_{field['metric']}": field["score"] for field in fields}
     return {
         **scores,
@@ -183,7 +183,7 @@ def score_profile(
     truth: ProfileTruth,
     snapshot: ProfileSnapshot,
     replies: str,
-) -> list[Fields]:
+) -> Iterator[Fields]:
     """The five fields of one dialogue: metric, truth, predicted, origin, score.
 
     `metric` is without "m2_": accuracy (0 or 1) of three, set F1 of two. `snapshot` is the last one of the dialogue,
@@ -197,7 +197,6 @@ def score_profile(
     >>> [(field["metric"], round(field["score"], 2)) for field in scores if field["score"] < 1]
     [('horizon_acc', 0.0), ('liquidity_acc', 0.0), ('constraints_f1', 0.67)]
     """
-    fields: list[Fields] = []
     for metric, (true_name, name) in VALUES.items():
         words = LEXICON["profile"][name]
         true = words["values"].get(getattr(truth, true_name))
@@ -205,28 +204,25 @@ def score_profile(
         named = {} if stated else words["in_replies"]
         inferred = next((v for v, of in named.items() if contains_any(of, replies)), None)
         predicted = stated or inferred
-        field = {
+        yield {
             "metric": metric,
             "truth": true,
             "predicted": predicted,
             "origin": ORIGINS[bool(stated), bool(inferred)],
             "score": float(true is not None and predicted == true),
         }
-        fields.append(field)
     for metric, (true_name, name) in SETS.items():
         texts = _distinct(getattr(truth, true_name))
         listed = _distinct(getattr(snapshot, name))
         said = [text for text in texts if text in replies]
         found = _distinct([*listed, *said])
-        field = {
+        yield {
             "metric": metric,
             "truth": texts,
             "predicted": found,
             "origin": ORIGINS[bool(listed), bool(said)],
             "score": set_f1(found, texts),
         }
-        fields.append(field)
-    return fields
 
 
 def _distinct(texts: Iterable[str]) -> list[str]:

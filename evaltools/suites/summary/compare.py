@@ -99,8 +99,7 @@ def compare(
     known = _known(tuple(sources))
     facts = [fact for fact in value_facts(summary) if not fact.support_only]
     if relations:
-        clauses = clause_facts(summary)
-        facts += [c for c in clauses if closing(c.text) or not has_figure(c.text)]
+        facts += [c for c in clause_facts(summary) if closing(c.text) or not has_figure(c.text)]
     own = grouped(facts) if relations else {}
     supported: dict[str, Evidence] = {}
     unsupported: dict[str, Evidence] = {}

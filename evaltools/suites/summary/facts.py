@@ -7,6 +7,7 @@ text. Source: specification D34.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any
@@ -184,7 +185,7 @@ class Fact(Entity):
         return {"context": self.number, "context_at": [self.start, self.end]}
 
 
-def value_facts(read: ReadText, number: int = 0) -> list[Fact]:
+def value_facts(read: ReadText, number: int = 0) -> Iterator[Fact]:
     """The values and bare figures of a text with what it says of each of them.
 
     >>> from .text import normalise
@@ -193,7 +194,6 @@ def value_facts(read: ReadText, number: int = 0) -> list[Fact]:
     >>> [sorted(s.says) for s in value_facts(ReadText(raw, normalise(raw), [age]))]
     [['high']]
     """
-    facts = []
     for entities in (read.entities, read.figures):
         last_end: dict[str, int] = {}
         for index, entity in enumerate(entities):
@@ -220,7 +220,7 @@ def value_facts(read: ReadText, number: int = 0) -> list[Fact]:
             says |= {side for side, pattern in _AHEAD.items() if pattern.search(before)}
             if side := payment(behind + " "):
                 says.add(side)
-            fact = Fact(
+            yield Fact(
                 **asdict(entity),
                 number=number,
                 says=frozenset(says),
@@ -228,17 +228,14 @@ def value_facts(read: ReadText, number: int = 0) -> list[Fact]:
                 words=syllable_pairs(_FIGURE.sub(" ", normalise(line))) | conditions,
                 is_reckoned=bool(_RECKONED.search(before) or _RECKONED_WITH.match(after)),
             )
-            facts.append(fact)
-    return facts
 
 
-def clause_facts(read: ReadText, number: int = 0) -> list[Fact]:
+def clause_facts(read: ReadText, number: int = 0) -> Iterator[Fact]:
     """The clauses of a text that say whether something is paid.
 
     Of a list that is said at its end: 등반, 글라이더 조종은 면책.
     """
     norm = _ASIDE.sub(lambda aside: " " * len(aside[0]), read.norm)
-    result = []
     clause_start = 0
     for match in STOP.finditer(norm):
         clause_end = match.start()
@@ -251,7 +248,7 @@ def clause_facts(read: ReadText, number: int = 0) -> list[Fact]:
         if says and words:
             start = clause_end - len(clause.lstrip())
             figures = " ".join(sorted(_NUMBER.findall(clause)))
-            claim = Fact(
+            yield Fact(
                 CLAIM,
                 "",
                 figures,
@@ -262,9 +259,7 @@ def clause_facts(read: ReadText, number: int = 0) -> list[Fact]:
                 says=says,
                 words=words,
             )
-            result.append(claim)
         clause_start = match.end()
-    return result
 
 
 def _claimed(clause: str) -> Words:

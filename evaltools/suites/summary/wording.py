@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ...core.files import Fields
@@ -197,20 +197,18 @@ def _carriers(
     return carrying[:MOST_CLAUSES]
 
 
-def _clauses(read: ReadText, matches: Matches) -> list[Clause]:
+def _clauses(read: ReadText, matches: Matches) -> Iterator[Clause]:
     """The clauses of a text in which standing matches begin."""
     if not matches.standing:
-        return []
+        return
     ends = [0, *(match.end() for match in STOP.finditer(read.raw))]
     first: dict[int, Place] = {}
     for match in matches.standing:
         first.setdefault(bisect_right(ends, match["at"][0]), match)
-    clauses = []
     for number, place in [*first.items()][:MOST_CLAUSES]:
         start, end = ends[number - 1 : number + 1]
         figures = {entity.key for entity in read.entities if start <= entity.start < end}
-        clauses.append((place, syllable_pairs(normalise(read.raw[start:end])) | figures))
-    return clauses
+        yield place, syllable_pairs(normalise(read.raw[start:end])) | figures
 
 
 def _is_alike(words: Words, others: Words) -> bool:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -36,8 +35,7 @@ DIRECTIONS: dict[float, Better] = {1.0: "higher", 0.0: "lower"}
 UNIT_COLUMNS = ("item", "line")
 
 
-@dataclass(frozen=True)
-class Survey:
+class Survey(NamedTuple):
     """The runs, the metrics and the usable rows of a file.
 
     `runs`: their names. `rows`: as `read` has them, with the column `run`, the name of the run. `problems`: what is

@@ -95,7 +95,7 @@ def test_a_row_holds_the_gold_tuple_and_what_was_taken_for_it(
     gold: list[Any], final: list[Any], key: Key, shown: list[str]
 ) -> None:
     columns = {"gold": [EvalTuple(*t) for t in gold], "final": [EvalTuple(*t) for t in final]}
-    assert cell(card_rows(columns, key, MatchPolicy()), "final") == shown
+    assert cell([*card_rows(columns, key, MatchPolicy())], "final") == shown
 
 
 def test_cards_say_what_was_done_and_come_worst_first(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    PositiveInt,
     ValidationInfo,
     model_validator,
 )
@@ -51,8 +52,6 @@ Format = Literal[
     "tasd",
     "acos",
 ]
-
-Positive = Annotated[int, Field(ge=1)]
 
 
 def _from_folder_of_config(
@@ -96,7 +95,7 @@ class Data(Section):
     file: ConfigPath
     format: Format = "jsonl"
     gold: ConfigPath | None = None
-    limit: Positive | None = None
+    limit: PositiveInt | None = None
     shuffle: bool = False
 
 
@@ -111,9 +110,9 @@ class Model(Section):
     name: Annotated[str, Field(min_length=1)]
     base_url: Annotated[str | None, AfterValidator(_address)] = None
     temperature: Annotated[float, Field(ge=0, le=2)] = 0.7
-    max_tokens: Positive = 2000
+    max_tokens: PositiveInt = 2000
     key_env: Annotated[str, AfterValidator(_variable)] = "OPENAI_API_KEY"
-    concurrency: Positive = 16
+    concurrency: PositiveInt = 16
 
 
 class Memory(Section):

@@ -119,35 +119,35 @@ def merge(
     `refused`.
     """
     merged: dict[Any, Candidate] = {}
-    given = [(lens, triplet) for lens, reply in replies.items() for triplet in reply.triplets]
-    for lens, triplet in given:
-        ref, term = (triplet.aspect_ref or "").strip(), triplet.aspect_term.strip()
-        span = find_term(term, text) if term else None
-        if not ref and span is None:
-            why = "neither a ref nor a term of the text"
-            refused.append({"actor": lens, "what": triplet.aspect_term, "why": why})
-            continue
-        flags = {
-            "invalid_ref": ref and ref not in refs,
-            "invalid_language": re.search("[A-Za-z]", term),
-            "invalid_target": term and term == (triplet.opinion_term or "").strip(),
-        }
-        found = text[span["start"] : span["end"]] if span else ""
-        candidate: Candidate = {
-            "tuple_id": f"t{len(merged)}",
-            "aspect_ref": ref,
-            "aspect_term": found,
-            "polarity": triplet.polarity,
-            "evidence": triplet.evidence or "",
-            "confidence": triplet.confidence,
-            "origin": [lens],
-            "span": span,
-            "flags": [flag for flag, holds in flags.items() if holds],
-        }
-        first = merged.setdefault((ref, found, triplet.polarity), candidate)
-        first["confidence"] = max(first["confidence"], triplet.confidence)
-        for name in ("origin", "flags"):
-            first[name] = list(dict.fromkeys([*first[name], *candidate[name]]))
+    for lens, reply in replies.items():
+        for triplet in reply.triplets:
+            ref, term = (triplet.aspect_ref or "").strip(), triplet.aspect_term.strip()
+            span = find_term(term, text) if term else None
+            if not ref and span is None:
+                why = "neither a ref nor a term of the text"
+                refused.append({"actor": lens, "what": triplet.aspect_term, "why": why})
+                continue
+            flags = {
+                "invalid_ref": ref and ref not in refs,
+                "invalid_language": re.search("[A-Za-z]", term),
+                "invalid_target": term and term == (triplet.opinion_term or "").strip(),
+            }
+            found = text[span["start"] : span["end"]] if span else ""
+            candidate: Candidate = {
+                "tuple_id": f"t{len(merged)}",
+                "aspect_ref": ref,
+                "aspect_term": found,
+                "polarity": triplet.polarity,
+                "evidence": triplet.evidence or "",
+                "confidence": triplet.confidence,
+                "origin": [lens],
+                "span": span,
+                "flags": [flag for flag, holds in flags.items() if holds],
+            }
+            first = merged.setdefault((ref, found, triplet.polarity), candidate)
+            first["confidence"] = max(first["confidence"], triplet.confidence)
+            for name in ("origin", "flags"):
+                first[name] = list(dict.fromkeys([*first[name], *candidate[name]]))
     return list(merged.values())
 
 
@@ -253,12 +253,10 @@ def arbitrate(
     and KEEP once each: FLIP or DROP for reasons that are strong enough, else FLAG. All other
     splits: FLAG.
     """
-    granular = [c["tuple_ids"] for c in flagged if c["conflict_type"] == GRANULARITY]
-    return {
-        name: _decision(cast, any(name in ids for ids in granular))
-        for name, cast in ballots.items()
-        if cast
+    granular = {
+        name for c in flagged if c["conflict_type"] == GRANULARITY for name in c["tuple_ids"]
     }
+    return {name: _decision(cast, name in granular) for name, cast in ballots.items() if cast}
 
 
 def _decision(
