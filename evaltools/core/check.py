@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from operator import attrgetter
 from typing import Any, Literal
 
 import pandas as pd
 
+from .files import grouped
 from .language import first_ten, say
 from .metric import metric_title
 
@@ -91,11 +93,8 @@ def checks_of_runs(runs: Sequence[Sequence[Check]]) -> list[Check]:
 
     Behind a sentence stands in how many of the runs it holds. Where they differ it is that of the worst run, and says so.
     """
-    by_code: dict[str, list[Check]] = {}
-    for check in chain(*runs):
-        by_code.setdefault(check.code, []).append(check)
     combined = []
-    for checks in by_code.values():
+    for checks in grouped(chain(*runs), attrgetter("code")).values():
         worst = min(
             checks, key=lambda check: (LEVELS.index(check.level), -check.n / (check.of or 1))
         )

@@ -9,13 +9,13 @@ import os
 import re
 import tempfile
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import lru_cache
 from glob import escape
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from .errors import UsageError
 from .language import PACKAGE, first_ten, speaking
@@ -27,6 +27,8 @@ NOTEBOOK, HTML = "metric_report.ipynb", "metric_report.html"
 Fields = dict[str, Any]
 
 Names = tuple[str, ...]
+
+Item = TypeVar("Item")
 
 YOURS = ".yours"  # behind the name of a file of ours that a person changed, when it is set aside
 
@@ -278,6 +280,21 @@ def safe_name(name: str) -> str:
             f"{name[:80]!r} cannot be the name of a run: it must be usable as a folder name, not hidden"
         )
     return name
+
+
+def grouped(
+    items: Iterable[Item],
+    key: Callable[[Item], Any],
+) -> dict[Any, list[Item]]:
+    """The items by their key, in the order in which they come.
+
+    >>> grouped(["a", "bb", "c"], len)
+    {1: ['a', 'c'], 2: ['bb']}
+    """
+    groups: dict[Any, list[Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
 
 
 def first_names(names: Iterable[Any]) -> str:

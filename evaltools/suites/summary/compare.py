@@ -12,13 +12,14 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
 from operator import attrgetter
 from typing import Any
 
+from ...core.files import grouped
 from .entities import Entity, ReadText, Texts
 from .facts import (
     CHANGE,
@@ -69,6 +70,9 @@ FIGURES = ("amount", "percent", "duration", "age", "count", "date")
 
 BOUNDS = frozenset({LOW, HIGH})
 
+# of facts, what `grouped` goes by
+BY_VALUE = attrgetter("key")
+
 ITEM = "the source says it of another item"
 ONE_STEP = "it follows from the source's figure by one step"
 
@@ -100,7 +104,7 @@ def compare(
     facts = [fact for fact in value_facts(summary) if not fact.support_only]
     if relations:
         facts += [c for c in clause_facts(summary) if closing(c.text) or not has_figure(c.text)]
-    own = grouped(facts) if relations else {}
+    own = grouped(facts, BY_VALUE) if relations else {}
     supported: dict[str, Evidence] = {}
     unsupported: dict[str, Evidence] = {}
     contradicted: list[Evidence] = []
@@ -170,7 +174,7 @@ class Sources:
         self.weights = _rarity(self.compared)
         self.of_kind = {kind: _rarity(of) for kind, of in grouped(self.compared, _kind).items()}
         # a clause without figures is held against all, one with figures against those with the same ones
-        self.same = {**grouped([*self.values, *clauses]), f"{CLAIM}::": clauses}
+        self.same = {**grouped([*self.values, *clauses], BY_VALUE), f"{CLAIM}::": clauses}
 
     @cached_property
     def without_unit(self) -> dict[str, Fact]:
@@ -343,17 +347,6 @@ class Sources:
 
 # several summaries of the same texts often follow each other
 _known = lru_cache(maxsize=64)(Sources)
-
-
-def grouped(
-    facts: Iterable[Fact],
-    by: Callable[[Fact], Any] = attrgetter("key"),
-) -> Mapping[Any, list[Fact]]:
-    """The facts by the key of their value, or by another one of theirs."""
-    groups: dict[Any, list[Fact]] = {}
-    for fact in facts:
-        groups.setdefault(by(fact), []).append(fact)
-    return groups
 
 
 def as_json(entity: Entity) -> Evidence:

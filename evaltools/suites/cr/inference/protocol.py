@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
-from ....core.files import Fields, Names, toml_beside
+from ....core.files import Fields, Names, grouped, toml_beside
 
 Polarity = Literal["positive", "negative", "neutral", "mixed"]
 # the reasons, and what the arbiter and the flags go by
@@ -193,21 +193,6 @@ def conflicts(candidates: Sequence[Candidate]) -> list[Conflict]:
         }
         for kind, ref, term, group in flagged
     ]
-
-
-def grouped(
-    items: Iterable[Any],
-    key: Callable[[Any], Any],
-) -> dict[Any, list[Any]]:
-    """The items by their key, in the order in which they come.
-
-    >>> grouped(["a", "bb", "c"], len)
-    {1: ['a', 'c'], 2: ['bb']}
-    """
-    groups: dict[Any, list[Any]] = {}
-    for item in items:
-        groups.setdefault(key(item), []).append(item)
-    return groups
 
 
 def votes(

@@ -8,9 +8,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
-from ....core.files import Fields
+from ....core.files import Fields, grouped
 from ....llm.client import Answer, Client
 from . import protocol
 from .config import Text
@@ -206,5 +207,5 @@ class SampleRun:
 
 def _polarities(candidates: Sequence[Candidate]) -> dict[str, list[str]]:
     """Term -> the polarities of its candidates."""
-    by_term = protocol.grouped(candidates, lambda candidate: candidate["aspect_term"])
+    by_term = grouped(candidates, itemgetter("aspect_term"))
     return {term: [c["polarity"] for c in group] for term, group in by_term.items()}
