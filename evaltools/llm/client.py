@@ -34,13 +34,16 @@ from ..core.files import Fields, bytes_hash, dumps
 from .cache import ReplyCache
 from .messages import (
     FORM_REFUSED,
+    JSON_OBJECT,
+    JSON_SCHEMA,
+    OPTIONAL_PARAMETERS,
     PATIENCE,
     Call,
     CallFailed,
     Completion,
-    Form,
     Limits,
     address_in_force,
+    body_without,
     failure_of_status,
     parse,
 )
@@ -146,7 +149,7 @@ class Client:
         self._returned = asyncio.Condition()
         self._in_flight = 0
         self._largest_cost = 0.0
-        self._form = Form()
+        self._refused: frozenset[str] = frozenset()
         self._form_works = False
         self.stopped = ""
         self._pause_until = 0.0
@@ -243,7 +246,7 @@ class Client:
         call: Call,
     ) -> str:
         """The text of a completion, after as many attempts as it takes."""
-        form = self._form
+        refused = self._refused
         server_errors = 0
         async for attempt in AsyncRetrying(
             retry=retry_if_exception(lambda error: getattr(error, "retry", False)),
@@ -253,24 +256,25 @@ class Client:
         ):
             with attempt:
                 try:
-                    completion = await self._attempt(form.body(request), call)
+                    completion = await self._attempt(body_without(refused, request), call)
                 except CallFailed as failure:
                     is_server_error = failure.status >= 500
                     server_errors += is_server_error
                     several = is_server_error and server_errors % SERVER_ERRORS == 0
                     if several or failure.status in FORM_REFUSED:
-                        before, form = form, form.fallback(failure.param)
-                        if form != before:
+                        more = JSON_OBJECT if JSON_SCHEMA in refused else JSON_SCHEMA
+                        if failure.param in OPTIONAL_PARAMETERS - refused:
+                            more = failure.param
+                        if more not in refused:
                             failure.retry, failure.wait = True, 0.0
+                            refused |= {more}
                     raise
         # where the usual form has worked, errors 5xx say nothing of it: the server was down for a while
-        if form == self._form:
+        if refused == self._refused:
             self._form_works = True
         elif not (self._form_works and server_errors):
-            self._form, self._form_works = form, True
-            left_out = ", ".join(sorted(form.left_out)) or "none"
-            message = f"the server is asked in the form {form.kind}, "
-            message += f"with these parameters left out: {left_out}"
+            self._refused, self._form_works = refused, True
+            message = f"the server refuses {', '.join(sorted(refused))}: it is asked without"
             self.problems.warn("model-options", message)
         if call.finish_reason not in ("", "stop"):
             raise CallFailed(f"the reply is not whole (finish_reason {call.finish_reason})")

@@ -68,8 +68,8 @@ def address_in_force(base_url: str | None) -> str | None:
         raise UsageError(f"{BASE_URL_VARIABLE}: {error}") from None
 
 
-# how a reply is asked for, each plainer than the one before
-JSON_SCHEMA, JSON_OBJECT, TEXT = "json_schema", "json_object", "text"
+# how a reply is asked for, the second being plainer; plain text where a server refuses both
+JSON_SCHEMA, JSON_OBJECT = "json_schema", "json_object"
 
 # parameters that a server may refuse by name; max_completion_tokens takes the place of max_tokens
 OPTIONAL_PARAMETERS = {"temperature", "seed", "max_tokens"}
@@ -130,37 +130,25 @@ def _strict(node: Fields) -> Fields:
     return strict
 
 
-@dataclass(frozen=True)
-class Form:
-    """How a server is asked: `kind` is json_schema, json_object or text, `left_out` are parameters it refuses."""
+def body_without(
+    refused: frozenset[str],
+    request: Mapping[str, Any],
+) -> Fields:
+    """The body of a request of `chat` without what a server refused: parameters, and forms of the reply.
 
-    kind: str = JSON_SCHEMA
-    left_out: frozenset[str] = frozenset()
-
-    def fallback(self, refused: str = "") -> Form:
-        """The form without a parameter that was refused, else the next plainer one; plain text stays plain text."""
-        if refused in OPTIONAL_PARAMETERS and refused not in self.left_out:
-            return Form(self.kind, self.left_out | {refused})
-        return Form(JSON_OBJECT if self.kind == JSON_SCHEMA else TEXT, self.left_out)
-
-    def body(self, request: Mapping[str, Any]) -> Fields:
-        """The body of a request of `chat` in this form.
-
-        >>> request = chat("m", "system", "user", "reply", {}, temperature=0, max_tokens=9)
-        >>> form = Form(JSON_OBJECT, frozenset({"max_tokens"}))
-        >>> list(form.body(request))
-        ['model', 'messages', 'temperature', 'response_format', 'max_completion_tokens']
-        """
-        body = dict(request)
-        for name in self.left_out & body.keys():
-            value = body.pop(name)
-            if name == "max_tokens":
-                body["max_completion_tokens"] = value
-        if self.kind == JSON_OBJECT:
-            body["response_format"] = {"type": JSON_OBJECT}
-        elif self.kind == TEXT:
-            del body["response_format"]
-        return body
+    >>> request = chat("m", "system", "user", "reply", {}, temperature=0, max_tokens=9)
+    >>> body = body_without(frozenset({JSON_SCHEMA, "max_tokens"}), request)
+    >>> list(body), body["response_format"]
+    (['model', 'messages', 'temperature', 'response_format', 'max_completion_tokens'], {'type': 'json_object'})
+    """
+    body = {name: value for name, value in request.items() if name not in refused}
+    if "max_tokens" in refused & request.keys():
+        body["max_completion_tokens"] = request["max_tokens"]
+    if JSON_OBJECT in refused:
+        del body["response_format"]
+    elif JSON_SCHEMA in refused:
+        body["response_format"] = {"type": JSON_OBJECT}
+    return body
 
 
 # seconds after which no attempt at a request begins
