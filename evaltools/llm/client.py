@@ -296,8 +296,9 @@ class Client:
         body: Fields,
         call: Call,
     ) -> Completion:
-        """Send a request once, when what is in flight leaves room for it. CallFailed says why there is no completion.
+        """Send a request once, when what is in flight leaves room for it; what it took is added to its call.
 
+        CallFailed says why there is no completion.
         Each call in flight is taken to cost as much as the largest so far, else its token limit.
         """
         await asyncio.sleep(max(0.0, self._pause_until - time.monotonic()))
@@ -317,7 +318,18 @@ class Client:
         call.attempts += 1
         began = time.monotonic()
         try:
-            return self._counted(await self._post(body), call)
+            completion = Completion.model_validate_json(await self._post(body))
+            call.model, call.finish_reason = completion.model, completion.finish_reason
+            for name in ("tokens_in", "tokens_out", "tokens_cached"):
+                so_far, more = getattr(call, name), getattr(completion, name)
+                setattr(call, name, None if None in (so_far, more) else so_far + more)
+            call.cost = self.limits.cost_of(call)
+            cost = self.limits.cost_of(completion) or 0.0
+            self.cost += cost
+            self._largest_cost = max(self._largest_cost, cost)
+            return completion
+        except ValidationError:
+            raise CallFailed("the answer is not a chat completion with a text") from None
         finally:
             call.api_ms += int(1000 * (time.monotonic() - began))
             async with self._returned:
@@ -369,23 +381,3 @@ class Client:
             raise failure_of_status(error) from None
         except ReplyTooLarge as error:
             raise CallFailed(str(error)) from None
-
-    def _counted(
-        self,
-        raw: bytes,
-        call: Call,
-    ) -> Completion:
-        """The completion in the body of a reply; its tokens and cost are added to its call and to what is spent."""
-        try:
-            completion = Completion.model_validate_json(raw)
-        except ValidationError:
-            raise CallFailed("the answer is not a chat completion with a text") from None
-        call.model, call.finish_reason = completion.model, completion.finish_reason
-        for name in ("tokens_in", "tokens_out", "tokens_cached"):
-            so_far, more = getattr(call, name), getattr(completion, name)
-            setattr(call, name, None if None in (so_far, more) else so_far + more)
-        call.cost = self.limits.cost_of(call)
-        cost = self.limits.cost_of(completion) or 0.0
-        self.cost += cost
-        self._largest_cost = max(self._largest_cost, cost)
-        return completion

@@ -177,7 +177,7 @@ class Study(Result):
             self.labelled(self.baseline, *self.candidates),
             self.resampling,
             self.headline,
-            margin=self.margin,
+            self.margin,
         )
         table = marked_blocked(compared, self.all_checks)
         is_blocked = table["blocked"].notna()

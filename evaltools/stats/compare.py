@@ -101,8 +101,7 @@ def compare(
     table = compare_all(
         sides,
         resampling,
-        headline,
-        primary,
+        [primary, *headline] if primary else headline,
         margin,
         n_permutations,
     )
@@ -113,25 +112,22 @@ def compare_all(
     conditions: Sequence[Condition],
     resampling: Resampling,
     headline: Sequence[str] = (),
-    primary: str | None = None,
     margin: Mapping[str, float] | None = None,
     n_permutations: int = 10_000,
 ) -> pd.DataFrame:
     """Every other condition against the first, over every metric: the table of `Comparison`, by candidate.
 
-    `conditions` were labelled together. `headline`: metrics that are tested together. `primary`: the one that is
-    tested alone (default: the first headline metric with a direction); of several candidates these tests are one family.
-    `margin`: metric -> largest difference that does not matter, in units of the metric.
+    `conditions` were labelled together. `headline`: metrics that are tested together, but for the first with a
+    direction, the primary one, which is tested alone; of several candidates these tests are one family. `margin`: metric -> largest difference that does not matter, in units of the metric.
 
-    Raises UsageError for a primary metric or margin that cannot be tested, KeyError for a headline metric that the table
-    lacks; NothingPaired for sides without a unit in common.
+    Raises UsageError for a margin that cannot be tested, KeyError for a headline metric that the table lacks;
+    NothingPaired for sides without a unit in common.
     """
     first, *others = conditions
     table = [formula.metric for formula in first.formulas.values() if formula.is_directed]
-    require_declared(first.formulas, primary, margin := margin or {}, resampling.confidence)
+    _require_testable(first.formulas, margin := margin or {}, resampling.confidence)
     target = {metric.name: metric.alias_of or metric.name for metric in table}
-    leading = [primary, *headline] if primary else list(headline)
-    directed = [name for name in leading if first.formulas[name].is_directed]
+    directed = [name for name in headline if first.formulas[name].is_directed]
     family = list(dict.fromkeys(target[name] for name in directed))
     rows = []
     for side in others:
@@ -156,7 +152,7 @@ def compare_all(
     tested = tested.join(_intervals(tested, draws, resampling.method))
     tested["verdict"], tested["short"] = verdicts(tested, resampling.level)
     about = pd.DataFrame(
-        [(m.name, m.title, m.group, m.alias_of, m.name in leading) for m in table],
+        [(m.name, m.title, m.group, m.alias_of, m.name in headline) for m in table],
         columns=["metric", "title", "group", "alias_of", "headline"],
     )
     tables = [
@@ -217,22 +213,19 @@ def ranks(
     return frame
 
 
-def require_declared(
+def _require_testable(
     formulas: Mapping[str, Formula],
-    primary: str | None,
     margin: Mapping[str, float],
     confidence: float,
 ) -> None:
-    """UsageError unless a primary metric and margins, as declared, can be tested."""
-    named = [("primary", primary)] if primary else []
-    for what, name in named + [("margin", name) for name in margin]:
+    """UsageError unless margins, as declared, can be tested."""
+    for name, size in margin.items():
         if name not in formulas:
-            raise UsageError(f"{what}: no metric {name!r}; {nearest(name, list(formulas))}")
+            raise UsageError(f"margin: no metric {name!r}; {nearest(name, list(formulas))}")
         if not formulas[name].is_directed:
             raise UsageError(
-                f"{what}: {name} has no direction, so that it can be neither better nor worse"
+                f"margin: {name} has no direction, so that it can be neither better nor worse"
             )
-    for name, size in margin.items():
         if not isinstance(size, Real) or not 0 < size < np.inf:
             raise UsageError(f"margin of {name}: expected a finite number above 0, got {size!r}")
     if margin and confidence <= 0.5:
