@@ -18,14 +18,13 @@ Bulletin 76 (1971).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
 from unicodedata import normalize
 
 import numpy as np
 import pandas as pd
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from scipy.special import ndtri
 
 from ..core.files import Fields, Names, ending, from_csv_cell
@@ -51,32 +50,21 @@ COLUMNS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Calibration:
-    """A judge held against labels.
-
-    `frame`: COLUMNS, a row a metric that has labels; null: not measured. `notes`: a sentence for each metric with labels
-    of cases that were not measured, and one for all whose labels are fewer than LEAST.
-    """
-
-    frame: pd.DataFrame
-    notes: Names
-
-
 def calibrate(
     scores: pd.DataFrame,
     labels: pd.DataFrame,
     confidence: float = 0.95,
-) -> Calibration:
-    """Hold scores (`read_scores`) against labels (`read_labels`).
+) -> tuple[pd.DataFrame, list[str]]:
+    """How scores (`read_scores`) agree with labels (`read_labels`), and the mean that people would give: (frame, notes).
 
-    Several raters of a case count as their mean. What was not `measured` takes no part. A score passes from its
+    The frame has COLUMNS, a row a metric that has labels; null: not measured. Notes are a sentence for each metric with
+    labels of cases that were not measured, and one for all whose labels are fewer than LEAST. Several raters of a case count as their mean. What was not `measured` takes no part. A score passes from its
     `threshold` on, from 0.5 where it has none.
 
     >>> cases = [f"c{i}" for i in range(60)]
     >>> scores = pd.DataFrame({"case_id": cases, "metric": "m", "score": [0.0, 1.0] * 30})
     >>> labels = scores[:40].assign(label=[0.0, 1.0, 1.0, 1.0] * 10, rater="")
-    >>> frame = calibrate(scores.assign(threshold=np.nan, measured=True), labels).frame
+    >>> frame, notes = calibrate(scores.assign(threshold=np.nan, measured=True), labels)
     >>> frame[["metric", "n", "n_labelled", "judge_mean", "corrected_mean"]].round(3)
       metric   n  n_labelled  judge_mean  corrected_mean
     0      m  60          40         0.5            0.75
@@ -119,7 +107,7 @@ def calibrate(
         notes.append(
             f"fewer than {LEAST} labels correct no mean; score and label agree: {agreeing}"
         )
-    return Calibration(pd.DataFrame(rows, columns=list(COLUMNS)), tuple(notes))
+    return pd.DataFrame(rows, columns=list(COLUMNS)), notes
 
 
 def corrected_mean(
@@ -233,25 +221,20 @@ HEADS = {
 }
 
 
-class _Row(BaseModel):
+class Row(BaseModel):
+    """A row of a file of scores or of labels."""
+
     model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True, frozen=True)
     case_id: str = Field(min_length=1, description="case, 사례")
     metric: str = Field(min_length=1)
 
 
-class Scored(_Row):
+class Scored(Row):
     """A row of a file of scores; without a score, or not `measured`, the case takes no part."""
 
     score: Share | None = Field(description="점수")
     threshold: Share | None = None
     measured: Annotated[bool, BeforeValidator(lambda value: value is None or value)] = True
-
-
-class Label(_Row):
-    """A row of a file of labels; without a label it counts as not labelled yet."""
-
-    label: Share | None
-    rater: Annotated[str, BeforeValidator(lambda name: name or "")] = ""
 
 
 def label_value(value: Any, scale: tuple[float, float] = (0, 1)) -> Any:
@@ -309,9 +292,14 @@ def read_labels(
     wrong: a label of another scale, a case that is not in the `scores`, a second label of one rater.
     has_scores: the file is that of the scores, where a case may lack one.
     """
-    in_scale = BeforeValidator(partial(label_value, scale=scale))
-    field: Any = (Annotated[Share | None, in_scale], Field(description="사람 판정"))
-    rows = _read(file, create_model("Label", __base__=Label, label=field), "label")
+
+    class Label(Row):
+        label: Annotated[Share | None, BeforeValidator(partial(label_value, scale=scale))] = Field(
+            description="사람 판정"
+        )
+        rater: Annotated[str, BeforeValidator(lambda name: name or "")] = ""
+
+    rows = _read(file, Label, "label")
     known = set(zip(scores["case_id"], scores["metric"]))
     for row in rows:
         if not has_scores and (row["case_id"], row["metric"]) not in known:
@@ -329,7 +317,7 @@ def read_labels(
 
 def _read(
     file: File,
-    model: type[Scored | Label],
+    model: type[Row],
     value: str,
 ) -> list[Fields]:
     """The rows of a file of any kind that have a `value`, a score or a label: each case's once a metric and rater."""

@@ -32,9 +32,9 @@ def called(files: Path, *more: object, **how: int) -> str:
 
 def test_calibrate_writes_what_it_prints(files: Path) -> None:
     shown = called(files)
-    found, made = pd.read_csv(files / "c.csv"), calibrate(*judged())
+    found, (frame, _) = pd.read_csv(files / "c.csv"), calibrate(*judged())
     assert list(found) == list(COLUMNS)
-    pd.testing.assert_frame_equal(found, made.frame, check_dtype=False)
+    pd.testing.assert_frame_equal(found, frame, check_dtype=False)
     row = found.iloc[0]
     low, high = (f"{row[f'corrected_{end}']:.3f}" for end in ("low", "high"))
     assert "60 200" in shown and f"{row['corrected_mean']:.3f} {low} {high}" in shown

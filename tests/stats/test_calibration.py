@@ -66,7 +66,7 @@ def test_the_corrected_mean_by_hand() -> None:
 def test_agreement_by_hand() -> None:
     # of 20 labelled 1 the judge says 1 to 18; of 15 labelled 0 it says 0 to 12; 65 are not labelled
     score = [1] * 18 + [0] * 2 + [0] * 12 + [1] * 3 + [1] * 45 + [0] * 20
-    row = c.calibrate(*frames(score, [1] * 20 + [0] * 15 + [NAN] * 65)).frame.iloc[0]
+    row = c.calibrate(*frames(score, [1] * 20 + [0] * 15 + [NAN] * 65))[0].iloc[0]
     assert (row["n"], row["n_labelled"], row["raters"]) == (100, 35, 1)
     assert (row["tpr"], row["tnr"]) == pytest.approx((18 / 20, 12 / 15))
     assert (row["tpr_low"], row["tpr_high"]) == pytest.approx(
@@ -82,7 +82,7 @@ def test_agreement_by_hand() -> None:
 def test_a_score_passes_from_its_threshold_on() -> None:
     """A score of one half is no pass where 0.9 is asked for, and is one where nothing is."""
     scores, labels = frames([1.0] * 20 + [0.5] * 20, [1] * 20 + [0] * 20)
-    tnr = [c.calibrate(scores.assign(threshold=t), labels).frame["tnr"].iloc[0] for t in (0.9, NAN)]
+    tnr = [c.calibrate(scores.assign(threshold=t), labels)[0]["tnr"].iloc[0] for t in (0.9, NAN)]
     assert tnr == [1.0, 0.0]
 
 
@@ -93,7 +93,7 @@ def two_raters(differ: int) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def test_raters_count_as_their_mean_and_their_kappa() -> None:
-    row = c.calibrate(*two_raters(4)).frame.iloc[0]
+    row = c.calibrate(*two_raters(4))[0].iloc[0]
     # 4 cases of 40 have a label of one half
     assert row["raters"] == 2 and row["labels_mean"] == pytest.approx((16 + 4 * 0.5) / 40)
     chance = (20 * 16 + 20 * 24) / 40**2
@@ -106,7 +106,7 @@ def test_raters_count_as_their_mean_and_their_kappa() -> None:
 def test_labels_that_are_no_verdicts_have_a_mean_and_no_rates() -> None:
     scores, labels = judged()
     labels = labels.assign(label=np.where(np.arange(len(labels)) == 0, 0.25, labels["label"]))
-    row = c.calibrate(scores, labels).frame.iloc[0]
+    row = c.calibrate(scores, labels)[0].iloc[0]
     assert row[["tpr", "tpr_low", "tnr", "judge_kappa", "rater_kappa"]].isna().all()
     assert row["corrected_low"] < row["corrected_mean"] < row["corrected_high"]
 
@@ -118,11 +118,10 @@ def test_few_labels_give_counts_and_no_corrected_mean() -> None:
     scores, labels = judged()
     unmeasured = scores.assign(metric="none", measured=False)
     both = pd.concat([labels.head(29), labels.assign(metric="none")])
-    found = c.calibrate(pd.concat([scores, unmeasured]), both)
-    row = found.frame.iloc[0]
+    frame, (_, note) = c.calibrate(pd.concat([scores, unmeasured]), both)
+    row = frame.iloc[0]
     assert (row["n_labelled"], pd.isna(row["corrected_mean"])) == (29, True)
     assert row["labels_mean"] == labels.head(29)["label"].mean() and row["tpr"] > 0.5
-    _, note = found.notes
     assert "fewer than 30 labels correct no mean" in note and "of 29 cases" in note
 
 

@@ -83,11 +83,11 @@ def calibrate(
     problems.raise_if_failed()
     if labelled.empty:
         raise label_file.fatal("no-labels", "no label in this file")
-    result = calibration.calibrate(scored, labelled, confidence)
-    write_csv(out, result.frame)
-    show_frame(result.frame[list(SHOWN)].rename(columns=SHOWN))
+    frame, notes = calibration.calibrate(scored, labelled, confidence)
+    write_csv(out, frame)
+    show_frame(frame[list(SHOWN)].rename(columns=SHOWN))
     text = "for new cases of the same kind; they hold where the labelled cases were drawn at random"
     paragraph(f"\nIntervals of {confidence:.0%}, {text}.")
-    for note in result.notes:
+    for note in notes:
         paragraph(f"note: {note}")
     echo(out)
