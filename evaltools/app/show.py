@@ -61,9 +61,8 @@ def _show_table(
     """Print the headline: of a comparison its differences, without numbers of a metric that a check blocks."""
     level = f"{shown.resampling.percent} interval"
     heads = {"value": "value", "interval": level, "n": "n"}
-    rows = shown.estimates_of(*shown.headline)
+    rows = shown.frame if everything else shown.rows_of(*shown.headline)
     if shown.candidates:
-        rows = shown.frame if everything else shown.differences_of(*shown.headline)
         heads = {
             "baseline": "A",
             "candidate": "B",

@@ -198,20 +198,18 @@ class Plots:
         >>> ax = run.plot.forest("fix_rate_refpol").axes[0]
         """
         shown, what = self.shown, say("value")
-        rows = shown.estimates_of(*(metrics or shown.headline))
+        names = dict.fromkeys(shown.metric(name).name for name in metrics or shown.headline)
+        rows = shown.rows_of(*[name for name in names if name not in shown.blocked])
         is_compared = bool(shown.candidates)
         if is_compared:
             # of several the legend names the candidates
             what = f"{shown.candidates[0]} − {shown.baseline}"
             if len(shown.candidates) > 1:
                 what = say("candidate − baseline")
-            rows = shown.differences_of(*dict.fromkeys(rows["metric"]))
             rows = rows.rename(columns={"delta": "value", "candidate": "condition"})
-        rows = rows[~rows["metric"].isin(shown.blocked)]
-        names = rows["metric"]
         rows = rows.assign(
-            label=[self.shown.titled(name) for name in names],
-            axis=["" if math.isfinite(sum(shown.formulas[n].ends)) else n for n in names],
+            label=rows["metric"].map(shown.titled),
+            axis=["" if math.isfinite(sum(shown.formulas[n].ends)) else n for n in rows["metric"]],
         )
         xlabel = say(
             "{what}, {level} interval",
@@ -244,9 +242,7 @@ class Plots:
             drawn, name = result.metric(metric or result.primary), result.candidate()
             changes = unit_changes(result.labelled(result.baseline, name), drawn.name)
             sides = changes[["baseline", "candidate"]]
-            labels = [
-                f"{self.shown.titled(drawn.name)}, {side}" for side in (result.baseline, name)
-            ]
+            labels = [f"{result.titled(drawn.name)}, {side}" for side in (result.baseline, name)]
         else:
             (run,) = result.results
             names = [name for name in run.headline if isinstance(run.metric(name), Difference)]
@@ -257,7 +253,7 @@ class Plots:
                 )
             of_sides = (drawn.subtrahend, drawn.minuend)
             sides = pd.concat(map(run.unit_values, of_sides), axis="columns")
-            labels = list(map(self.shown.titled, of_sides))
+            labels = list(map(run.titled, of_sides))
         pairs = sides.set_axis(["x", "y"], axis="columns").astype(float).dropna().round(6)
         if pairs.empty:
             return Figure()
@@ -306,7 +302,7 @@ class Plots:
             ax.hist(
                 values,
                 bins=20,
-                label=[shown(self.shown.titled(of.name), 40) for of in values],
+                label=[shown(run.titled(of.name), 40) for of in values],
             )
             ax.set(xlabel=say("value of a unit"), ylabel=say("samples"))
         return chart

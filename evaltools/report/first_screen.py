@@ -33,7 +33,7 @@ from ..core.files import EXAMPLES, bytes_hash, dumps
 from ..core.language import language, listed, say
 from . import study_sentences
 from .page import macros
-from .samples import changed_units, groups_of_change, groups_of_run
+from .samples import groups_of_change, groups_of_run
 from .study_sentences import verdict_text
 from .tables import (
     HtmlTable,
@@ -71,7 +71,7 @@ def metric_table(shown: Result, *names: str) -> HtmlTable:
         names = tuple(metric.name for metric in shown.metrics if not metric.alias_of)
     names = tuple(shown.metric(name).name for name in names)
     usable = [name for name in names if name not in shown.blocked]
-    frame = shown.differences_of(*usable) if shown.candidates else shown.estimates_of(*usable)
+    frame = shown.rows_of(*usable)
     pieces: list[HtmlTable | Markup] = []
     if is_whole and shown.candidates:
         values = by_condition(shown.estimates_of(*usable))
@@ -94,36 +94,19 @@ def _strips(
 ) -> Markup:
     """Estimates, or differences, as a table with strips; of several candidates each stands below its metric.
 
-    A whole table is folded, and estimates stand in their groups there.
+    A whole table is folded, and estimates stand in their groups there. All rows of a metric have one axis, and so have
+    all metrics with the same limits, and all differences of such; in a group they stand together.
     """
-    several = len(shown.candidates) > 1
-    if shown.candidates:
+    is_compared, several = bool(shown.candidates), len(shown.candidates) > 1
+    if is_compared:
         frame = frame.assign(value=frame["delta"], group=frame["metric"] if several else "")
     else:
         group = frame["group"].map(say) if is_whole else ""
         frame = frame.assign(group=group, primary=frame["metric"] == shown.primary)
-    rows = _with_axes(shown, frame)
-    for row in rows if shown.candidates else ():
-        cells = row["cells"]
-        if several:
-            row["group"], cells["title"] = cells["title"], row["candidate"]
-        cells["verdict"] = verdict_text(row)
-    p = p_head(frame) if shown.candidates else ""
-    return macros().strips(shown, rows, p, is_whole)
-
-
-def _with_axes(
-    shown: Result,
-    frame: pd.DataFrame,
-) -> list[dict[Any, Any]]:
-    """Rows with the texts of their `cells` and their `axis`; those of one group, and in it of one axis, stand together.
-
-    All rows of a metric have one axis, and so have all metrics with the same limits, and all differences of such.
-    """
     scales = []
     for name in frame["metric"]:
         low, high = shown.formulas[name].ends
-        of_limits = "" if shown.candidates else f"{low:.9g} {high:.9g}"
+        of_limits = "" if is_compared else f"{low:.9g} {high:.9g}"
         scales.append(of_limits if math.isfinite(low + high) else name)
     frame = frame.assign(axis=scales)
     order = [pd.factorize(frame[column])[0] for column in ("axis", "group")]
@@ -131,14 +114,16 @@ def _with_axes(
     for row in rows:
         metric = shown.metric(row["metric"])
         low, high = axis = shown.formulas[metric.name].ends
-        if shown.candidates or low < 0 or math.isinf(high):
+        if is_compared or low < 0 or math.isinf(high):
             numbers = frame.loc[frame["axis"] == row["axis"], list(ENDS)]
-            is_signed = bool(shown.candidates) or -math.inf < low < 0
-            axis = axis_over(numbers.to_numpy().flat, is_signed)
-        row["axis"] = axis
-        row["cells"] = shown_texts(row)
-        row["about"] = f"{say(metric.description)} ({metric.name})".strip()
-    return rows
+            axis = axis_over(numbers.to_numpy().flat, is_compared or -math.inf < low < 0)
+        row["axis"], cells = axis, shown_texts(row)
+        row["cells"], row["about"] = cells, f"{say(metric.description)} ({metric.name})".strip()
+        if several:
+            row["group"], cells["title"] = cells["title"], row["candidate"]
+        if is_compared:
+            cells["verdict"] = verdict_text(row)
+    return macros().strips(shown, rows, p_head(frame) if is_compared else "", is_whole)
 
 
 # --- whether to believe it
@@ -170,7 +155,7 @@ def study_checks(study: Result) -> list[Check]:
     missing = {run.name: study.n_units - run.n_units for run in study.results}
     checks = [*lacking("missing-units", missing, study.n_units)]
     if study.candidates:
-        differences = study.differences_of(*study.headline)
+        differences = study.rows_of(*study.headline)
         checks += [
             *one_sided_missing(differences, partial(number, signed=True)),
             *not_random(differences),
@@ -203,7 +188,7 @@ def spoken_checks(shown: Result) -> Sequence[Check]:
 def trust_line(shown: Result) -> Markup:
     """Whether the numbers of a page can be believed, in a line that opens: how many checks failed, and their gist."""
     checks = spoken_checks(shown)
-    is_unfair = shown.differences_of(*shown.headline).get("not_random", ())
+    is_unfair = shown.rows_of(*shown.headline).get("not_random", ())
     lost = {
         "incomplete": [run.manifest.incomplete for run in shown.results],
         "{n} of {total} headline metrics cannot be measured": [
@@ -276,8 +261,8 @@ def first_screen(shown: Any) -> HtmlTable:
         (shown,) = shown.results
         what, groups = shown.name, groups_of_run(shown)
     elif shown.primary and len(shown.candidates) == 1:
-        changed = changed_units(shown, shown.primary, shown.sides(shown.candidate()))
-        groups = groups_of_change(changed, shown.candidate())
+        candidate = shown.candidate()
+        groups = groups_of_change(shown.changes(shown.primary, candidate), candidate)
     kind = [say(shown.suite.title), what]
     # which nobody may take for their own
     inputs = [Path(entry.path) for run in shown.results for entry in run.manifest.inputs]

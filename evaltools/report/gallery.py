@@ -43,7 +43,15 @@ def build(out: Path) -> Path:
     if not out.is_dir():
         raise UsageError(f"{out}: no such folder")
     path = replaceable(out)
-    write_text(path, render(*collect(out)))
+    cards, incomplete = collect(out)
+    members = {name for card in cards for name in card["manifest"].runs}
+    # by suite, the newest first; a run of a condition only where it has a page, or is spoilt
+    shown = [
+        card
+        for card in sorted(cards, key=lambda card: card["manifest"].started, reverse=True)
+        if card["report"] or card["is_spoilt"] or card["name"] not in members
+    ]
+    write_text(path, page("gallery/gallery.html.j2", cards=shown, incomplete=incomplete))
     return path
 
 
@@ -110,21 +118,3 @@ def _card(
             "report": quote(os.fsencode(report)) if is_there else "",
             "files": quote(os.fsencode(f"results/{folder.name}/")),
         }
-
-
-def render(
-    cards: list[Card],
-    incomplete: list[tuple[str, str]],
-) -> str:
-    """The page: the results by suite, the newest first; a run of a condition only where it has a page, or is spoilt."""
-    members = {name for card in cards for name in card["manifest"].runs}
-    shown = [
-        card
-        for card in sorted(cards, key=lambda card: card["manifest"].started, reverse=True)
-        if card["report"] or card["is_spoilt"] or card["name"] not in members
-    ]
-    return page(
-        "gallery/gallery.html.j2",
-        cards=shown,
-        incomplete=incomplete,
-    )

@@ -77,7 +77,7 @@ class InProcessEngine(Engine):
         outputs.reset_execution_trackers()
         for number, cell in enumerate(nb_man.nb.cells):
             if cell.cell_type == "code":
-                cell.outputs, outputs.clear_before_next_output = [], False
+                outputs.clear_before_next_output = False
                 result = kernel.shell.run_cell(cell.source, store_history=True)
                 sys.stdout.flush()
                 sys.stderr.flush()

@@ -51,8 +51,8 @@ def table(result: Result) -> pd.DataFrame:
     level = f"{result.resampling.percent} interval"
     if not result.candidates:
         columns = {"title": "Metric", "value": "Value", "interval": level, "n": "n"}
-        return text_table(result.estimates_of(*names).dropna(subset="value"), columns)
-    rows = result.differences_of(*names).dropna(subset="delta")
+        return text_table(result.rows_of(*names).dropna(subset="value"), columns)
+    rows = result.rows_of(*names).dropna(subset="delta")
     columns = {
         "title": "Metric",
         "condition": "Condition",
@@ -86,10 +86,8 @@ def counts(result: Result) -> pd.DataFrame:
 def note(result: Result) -> str:
     """The note below the table: what its signs mean, and the signature."""
     sentences = ["↑ higher is better, ↓ lower is better."]
-    if result.candidates:
-        rows = result.differences_of(*leading(result))
-        if "better" in set(rows["verdict"]):
-            sentences.append(f"Bold: better than {result.baseline}.")
+    if "better" in list(result.rows_of(*leading(result)).get("verdict", ())):
+        sentences.append(f"Bold: better than {result.baseline}.")
     return " ".join([*sentences, f"Signature: {result.signature}"])
 
 

@@ -14,7 +14,7 @@ from ..core.check import Check, check_lines
 from ..core.errors import UsageError
 from ..core.estimates import Resampling
 from ..core.files import natural, nearest
-from ..core.metric import AnyMetric
+from ..core.metric import AnyMetric, MetricTable
 from ..stats.influence import Formula, formulas_of
 from . import paper
 from .first_screen import first_screen, metric_table, provenance, spoken_checks
@@ -35,7 +35,6 @@ class Result:
     name: Any
     suite: Any
     options: Any
-    metrics: Any
     units: Any
     estimates: Any
     frame: Any
@@ -115,8 +114,8 @@ class Result:
         return n_distinct(self.results, "item")
 
     def estimates_of(self, *names: str) -> pd.DataFrame:
-        """The rows of `estimates` on these metrics. UsageError for an unknown name."""
-        return rows_of(self.estimates, [self.metric(name).name for name in names])
+        """The rows of `estimates` on these metrics; "" is none. UsageError for an unknown name."""
+        return in_order(self.estimates, [self.metric(name).name for name in names if name])
 
     @property
     def plot(self) -> Plots:
@@ -146,9 +145,9 @@ class Result:
         """The conditions that are compared with the baseline."""
         return [condition for condition in self.conditions if condition != self.baseline]
 
-    def differences_of(self, *names: str) -> pd.DataFrame:
-        """Every candidate against the baseline on these metrics, without those of no direction."""
-        return rows_of(self.frame, names) if self.candidates else pd.DataFrame()
+    def rows_of(self, *names: str) -> pd.DataFrame:
+        """As shown of these metrics: every candidate against the baseline (where they have a direction), or estimates."""
+        return in_order(self.frame, names) if self.candidates else self.estimates_of(*names)
 
     @property
     def all_checks(self) -> list[Check]:
@@ -161,14 +160,16 @@ class Result:
         return frozenset(name for check in self.all_checks for name in check.blocks)
 
     @cached_property
+    def metrics(self) -> MetricTable:
+        """The metric table; a metric is a proportion only if it is one in every run."""
+        tables = [run.suite.table(run.options) for run in self.results]
+        # the smallest: the first run's metric that is no proportion, if there is one
+        return [min(same, key=lambda m: getattr(m, "proportion", False)) for same in zip(*tables)]
+
+    @cached_property
     def formulas(self) -> dict[str, Formula]:
         """Metric -> its formula."""
         return formulas_of(self.metrics)
-
-    @cached_property
-    def directions(self) -> dict[str, bool]:
-        """Metric -> whether it can be better or worse."""
-        return {name: formula.is_directed for name, formula in self.formulas.items()}
 
     @cached_property
     def headline(self) -> tuple[str, ...]:
@@ -177,7 +178,8 @@ class Result:
         The primary one is that which was declared, else the first of the suite's with a direction.
         """
         names = self.suite.headline_names(self.options, self.blocked)
-        first = self.declared or next(filter(self.directions.get, names), None)
+        directed = [name for name in names if self.formulas[name].is_directed]
+        first = self.declared or next(iter(directed), None)
         return tuple(dict.fromkeys(filter(None, [first, *names])))
 
     @property
@@ -308,7 +310,7 @@ def n_distinct(
     return int(pd.concat(values).nunique(dropna=False)) if values else 0
 
 
-def rows_of(
+def in_order(
     rows: pd.DataFrame,
     names: Sequence[str],
 ) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from ..core.estimates import from_public, marked_blocked, public_frame
 from ..core.files import Fields
 from ..core.language import language, say, speak, speaking
 from ..core.manifest import Manifest
-from ..core.metric import AnyMetric, Metric, MetricTable, subset
+from ..core.metric import AnyMetric, Metric, subset
 from ..core.results import suite_of_manifest
 from ..core.suite import Suite, decoded
 from ..stats.breakdown import breakdown
@@ -23,7 +23,7 @@ from ..stats.effects import unit_values
 from ..stats.intervals import estimate
 from .first_screen import run_checks
 from .result import Result, require_comparable
-from .samples import by_sample, changed_units, groups_of_run, sample_view, samples
+from .samples import groups_of_run, sample_view, samples
 from .tables import HtmlTable, no_rows
 
 
@@ -73,11 +73,6 @@ class Run(Result):
     def conditions(self) -> dict[str, dict[str, Run]]:
         """The run itself, as a study of one has it."""
         return {self.name: {"": self}}
-
-    @cached_property
-    def metrics(self) -> MetricTable:
-        """The metric table."""
-        return self.suite.table(self.options)
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -130,11 +125,17 @@ class Run(Result):
         """
         return decoded(self.data, self.suite)
 
+    @property
+    def sample_data(self) -> pd.DataFrame:
+        """The units as the files hold them, each a sample of its own where they are clusters of samples."""
+        unit = self.suite.unit
+        own = self.data.get("item", self.data[unit])
+        return self.data.assign(**{unit: own}).drop(columns="item", errors="ignore")
+
     def unit_values(self, metric: str) -> pd.Series:
         """The metric of each sample alone, by the name of the sample; nan where it has none."""
-        unit = self.suite.unit
-        samples = by_sample(self.data, unit)
-        return unit_values(samples, self.metrics, unit, self.metric(metric).name)
+        name = self.metric(metric).name
+        return unit_values(self.sample_data, self.metrics, self.suite.unit, name)
 
     def where(
         self,
@@ -207,9 +208,12 @@ class Run(Result):
         Columns: those of `unit_changes` (baseline is this run, candidate the other). The largest influence first.
         UsageError for runs that cannot be compared.
         """
+        from .study import Study  # which imports this module
+
         require_comparable([self, other])
-        sides = [*self.conditions.items(), *other.conditions.items()]
-        return changed_units(self, metric or self.primary, sides)
+        sides = [f"{self.name} (A)", f"{other.name} (B)"]
+        study = Study("", {name: {"": run} for name, run in zip(sides, (self, other))}, sides[0])
+        return study.changes(metric or self.primary, sides[1])
 
     # --- what it shows
 

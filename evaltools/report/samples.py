@@ -6,7 +6,7 @@ A suite says how its samples are browsed (`SampleView`): what of a sample stands
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,19 +14,13 @@ import pandas as pd
 
 from ..core.files import Fields
 from ..core.language import say
-from ..stats.effects import differing, unit_changes
-from ..stats.influence import label
 from .page import macros
 from .tables import HtmlTable, no_rows
 from .text import CLIP, anchor, plain, whole
 
 if TYPE_CHECKING:
-    from .result import Result
     from .run import Run
     from .study import Study
-
-    # two conditions, each with its runs by seed
-    Sides = Iterable[tuple[str, Mapping[str, Run]]]
 
 # label of a group of units that differ -> the sign of their change
 CHANGES = {"Higher": 1, "Lower": -1, "Differs by seed": 0}
@@ -225,15 +219,6 @@ def sample_view(shown: Run | Study) -> SampleView:
     )
 
 
-def by_sample(
-    units: pd.DataFrame,
-    unit: str,
-) -> pd.DataFrame:
-    """Units of which each is a sample of its own, where they are clusters of samples."""
-    own = units.get("item", units[unit])
-    return units.assign(**{unit: own}).drop(columns="item", errors="ignore")
-
-
 # --- one run
 
 
@@ -246,24 +231,6 @@ def groups_of_run(run: Run) -> dict[str, pd.Index]:
 
 
 # --- two conditions
-
-
-def changed_units(
-    shown: Result,
-    metric: str,
-    sides: Sides,
-) -> pd.DataFrame:
-    """The samples that carry the difference of two conditions in a metric of theirs (`stats.unit_changes`).
-
-    One with a value on one side only changes as it moves the whole. Samples of a cluster may differ where it does not.
-    """
-    unit = shown.suite.unit
-    frames = [
-        (name, {seed: by_sample(run.data, unit) for seed, run in runs.items()})
-        for name, runs in sides
-    ]
-    labelled = label(frames, shown.metrics, unit)
-    return differing(unit_changes(labelled, shown.metric(metric).name))
 
 
 def groups_of_change(
@@ -291,14 +258,13 @@ def samples_that_differ(
     """
     view = sample_view(study)._replace(fields={})  # long beside one another; runs have them
     caption = f"{study.titled(metric)}, {study.baseline} → {candidate}"
-    sides = study.sides(candidate)
-    changed = changed_units(study, metric, sides)
+    changed = study.changes(metric, candidate)
     if changed.empty:
         return no_rows(say("{metric}: samples that differ", metric=caption), changed)
     names, found = changed.iloc[:, 0], []
-    for condition, runs in sides:
-        for seed, run in runs.items():
-            own = run.units.get("item", run.units[study.suite.unit])
+    for condition in (study.baseline, candidate):
+        for seed, run in study.conditions[condition].items():
+            own = run.sample_data[study.suite.unit]
             units = view.order(run, run.units[own.isin(names)])
             units = units.assign(by=[(condition, seed)] * len(units))
             found.append(units.set_axis(own.loc[units.index]))

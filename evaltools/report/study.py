@@ -18,12 +18,13 @@ from ..core.errors import UsageError
 from ..core.estimates import marked_blocked, public_frame
 from ..core.files import first_names, safe_name, write_csv
 from ..core.language import language, speaking
-from ..core.manifest import Manifest, Member, require_replaceable, whole_folder
-from ..core.metric import AnyMetric, MetricTable
+from ..core.manifest import Manifest, require_replaceable, whole_folder
+from ..core.metric import AnyMetric
 from ..core.results import write_result
 from ..core.suite import Suite
 from ..stats.breakdown import PART, by_parts, compare_parts
 from ..stats.compare import CONTRACT, compare_all, ranks
+from ..stats.effects import differing, unit_changes
 from ..stats.influence import Condition, label
 from ..stats.intervals import aggregate
 from ..stats.plan import plan
@@ -88,13 +89,6 @@ class Study(Result):
     def options(self) -> Any:
         return self.results[0].options
 
-    @cached_property
-    def metrics(self) -> MetricTable:
-        """The metric table; a metric is a proportion only if it is one in every run."""
-        by_metric = zip(*(run.metrics for run in self.results))
-        # the smallest: the first run's metric that is no proportion, if there is one
-        return [min(same, key=lambda m: getattr(m, "proportion", False)) for same in by_metric]
-
     def candidate(self, name: str | None = None) -> str:
         """The candidate of that name, by default the one that the finding names first; UsageError where there is none."""
         if not self.candidates or name not in (None, *self.candidates):
@@ -102,17 +96,30 @@ class Study(Result):
             raise UsageError(f"candidate: expected one of [{known}], got {name!r}")
         return name or study_sentences.by_finding(self)[0]
 
-    def sides(self, candidate: str) -> list[tuple[str, dict[str, Run]]]:
-        """The baseline and a candidate, each with its runs."""
-        return [(name, self.conditions[name]) for name in (self.baseline, candidate)]
+    def labelled(
+        self,
+        *names: str,
+        by_sample: bool = False,
+    ) -> list[Condition]:
+        """These conditions, with the same labels for their units, or `by_sample` for the samples of clusters."""
+        conditions = []
+        for name in names:
+            runs = self.conditions[name].items()
+            frames = {seed: run.sample_data if by_sample else run.data for seed, run in runs}
+            conditions.append((name, frames))
+        return label(conditions, self.metrics, self.suite.unit)
 
-    def labelled(self, *names: str) -> list[Condition]:
-        """These conditions, with the same labels for their units."""
-        runs = [
-            (name, {seed: run.data for seed, run in self.conditions[name].items()})
-            for name in names
-        ]
-        return label(runs, self.metrics, self.suite.unit)
+    def changes(
+        self,
+        metric: str,
+        candidate: str,
+    ) -> pd.DataFrame:
+        """The samples that carry the difference of a candidate in a metric (`stats.effects.unit_changes`).
+
+        One with a value on one side only changes as it moves the whole. Samples of a cluster may differ where it does not.
+        """
+        sides = self.labelled(self.baseline, candidate, by_sample=True)
+        return differing(unit_changes(sides, self.metric(metric).name))
 
     @cached_property
     def units(self) -> pd.DataFrame:
@@ -241,7 +248,7 @@ class Study(Result):
     def directed(self, name: str) -> AnyMetric:
         """The metric of that name; UsageError where it can be neither better nor worse, or means nothing here."""
         metric = self.metric(name)
-        if not self.directions[name]:
+        if not self.formulas[name].is_directed:
             raise UsageError(f"{name} has no direction, so that no condition can be better in it")
         if name in self.blocked:
             why = next(check.message for check in self.all_checks if name in check.blocks)
@@ -329,7 +336,7 @@ class Study(Result):
             tables = {"aggregated_mean_std": estimates.rename(columns={"value": "mean"})[columns]}
             if self.candidates:
                 tables["comparison"] = self.comparison
-                if condition == self.baseline and self.directions.get(self.primary):
+                if condition == self.baseline and len(self.rows_of(self.primary)):
                     tables["ranks"] = self.rank()
             rows = public_frame(estimates).join(estimates["n_seeds"])
             with whole_folder(target) as folder:
@@ -366,7 +373,7 @@ class Study(Result):
                 os.path.relpath(run.folder or target.parent / run.name, target) for run in runs
             ],
             "inputs": [entry for run in runs for entry in run.manifest.inputs],
-            "members": [Member(**run.manifest.model_dump()) for run in self.results],
+            "members": [run.manifest for run in self.results],
             "problems": [problem for run in runs for problem in run.manifest.problems],
             "answered_by": {},
             "lang": language(),

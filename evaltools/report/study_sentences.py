@@ -162,12 +162,12 @@ def findings(shown: Result) -> list[Parts]:
     found: list[Parts] = []
     if shown.results == [shown] and shown.suite.finding:
         found = [*filter(None, [shown.suite.finding(shown)])]
-    if shown.candidates:
-        rows = shown.differences_of(shown.primary).to_dict("records")
-        found = [verdict_parts(row, shown.resampling) for row in rows]
-    elif shown.primary and not found:
-        rows = shown.estimates_of(shown.primary).dropna(subset="value").to_dict("records")
-        found = [_value(row, shown.resampling) for row in rows]
+    if shown.primary and not found:
+        text = verdict_parts if shown.candidates else _value
+        rows = shown.rows_of(shown.primary).to_dict("records")
+        # a difference that is not measured is a finding, a value is not
+        measured = [row for row in rows if shown.candidates or not is_null(row["value"])]
+        found = [text(row, shown.resampling) for row in measured]
     why = [check.message for check in shown.doubts() if check.level == "blocking"]
     return found or [(say("No headline metric can be measured"), listed(why[:1]))]
 
@@ -212,21 +212,21 @@ def _among_several(study: Result) -> str:
 
 def verdicts(study: Result) -> dict[str, str]:
     """Candidate -> its verdict on the primary metric."""
-    rows = study.differences_of(study.primary)
+    rows = study.rows_of(study.primary)
     return dict(zip(rows.get("candidate", ()), rows.get("verdict", ())))
 
 
 def by_finding(study: Result) -> list[str]:
     """The candidates, those first that the finding of a study names, in its order."""
-    order = {verdict: place for place, verdict in enumerate(CONFIRMED, -len(CONFIRMED))}
     found = verdicts(study)
-    return sorted(study.candidates, key=lambda name: order.get(found.get(name, ""), 0))
+    named = [name for word in CONFIRMED for name in found if found[name] == word]
+    return list(dict.fromkeys([*named, *study.candidates]))
 
 
 def settling(study: Result) -> str:
     """What difference could be confirmed, where the only candidate is not shown to differ; else ""."""
-    rows = study.differences_of(study.primary).to_dict("records")
-    if len(rows) != 1 or rows[0]["verdict"] != "tied" or is_null(rows[0]["mde"]):
+    rows = study.rows_of(study.primary).to_dict("records")
+    if len(rows) != 1 or rows[0].get("verdict") != "tied" or is_null(rows[0]["mde"]):
         return ""
     # with the digits that are known
     known = Context(prec=1 if rows[0]["n_units"] < ROUGH else 2)
@@ -239,9 +239,9 @@ def settling(study: Result) -> str:
 
 def how(shown: Result) -> str:
     """How the sides were paired and their p adjusted, and what the intervals cover; "" without intervals."""
-    rows, sentences = shown.estimates_of(*shown.headline), []
+    rows, sentences = shown.rows_of(*shown.headline), []
     if shown.candidates:
-        by, rows = shown.suite.unit, shown.differences_of(*shown.headline)
+        by = shown.suite.unit
         if shown.seeds:
             has_same = len(set(map(frozenset, shown.conditions.values()))) == 1
             by = say("sample and seed") if has_same else say("sample")

@@ -22,7 +22,7 @@ from ..core.estimates import Row, is_null
 from ..core.language import listed, say, speak
 from ..core.metric import metric_title
 from .page import macros, style
-from .text import interval, number, p_text, text_columns, titled, whole
+from .text import interval, number, p_text, text_rows, titled, whole
 
 # rows that a table shows
 ROWS = 200
@@ -69,13 +69,8 @@ def table(df: pd.DataFrame) -> HtmlTable:
     The heads are the names of its columns, which are translated where they are words of ours. Beyond ROWS rows a line
     counts the rest.
     """
-    heads, texts, numeric = text_columns(df.head(ROWS))
-    html = macros().table(
-        list(zip(heads, numeric)),
-        list(zip(*texts)),
-        len(df),
-    )
-    return HtmlTable(html, df)
+    heads, rows, numeric = text_rows(df.head(ROWS))
+    return HtmlTable(macros().table(list(zip(heads, numeric)), rows, len(df)), df)
 
 
 def no_rows(

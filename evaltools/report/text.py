@@ -212,15 +212,15 @@ def plain(value: Any) -> str:
     return number(value) if isinstance(value, Number) else str(value)
 
 
-def text_columns(df: pd.DataFrame) -> tuple[list[str], list[list[str]], list[bool]]:
-    """Heads in the language in force, cells as text column by column, and whether a column holds numbers."""
+def text_rows(df: pd.DataFrame) -> tuple[list[str], list[tuple[str, ...]], list[bool]]:
+    """Heads in the language in force, the rows as text, and whether a column holds numbers."""
     texts = []
     for _, column in df.items():
         # the null of a text is nothing, that of a number "not measured"
         cells = column.fillna("") if isinstance(column.dtype, pd.StringDtype) else column
         texts.append([cell if isinstance(cell, str) else plain(cell) for cell in cells])
     numeric = [any(cells) and all(map(NUMBERS.fullmatch, cells)) for cells in texts]
-    return [say(str(name)) for name in df], texts, numeric
+    return [say(str(name)) for name in df], list(zip(*texts)), numeric
 
 
 def _line(text: str) -> str:
@@ -230,10 +230,10 @@ def _line(text: str) -> str:
 
 def markdown_table(df: pd.DataFrame) -> str:
     """A frame in GitHub Markdown."""
-    heads, texts, numeric = text_columns(df)
+    heads, rows, numeric = text_rows(df)
     rules = ["---:" if is_number else "---" for is_number in numeric]
-    rows = [map(markdown, row) for row in (heads, *zip(*texts))]
-    lines = [f"| {' | '.join(row)} |" for row in (rows[0], rules, *rows[1:])]
+    head, *cells = (map(markdown, row) for row in (heads, *rows))
+    lines = [f"| {' | '.join(row)} |" for row in (head, rules, *cells)]
     return "\n".join([*lines, ""])
 
 
@@ -253,8 +253,8 @@ def latex_table(
 ) -> str:
     """A frame as a LaTeX table (needs the package booktabs), every special character escaped; `note` stands below."""
     label = re.sub(r"[^\w:]|_", "-", label)
-    heads, texts, numeric = text_columns(df)
-    head, *rows = (" & ".join(map(latex, row)) + r" \\" for row in (heads, *zip(*texts)))
+    heads, texts, numeric = text_rows(df)
+    head, *rows = (" & ".join(map(latex, row)) + r" \\" for row in (heads, *texts))
     below = rf"\par\smallskip\parbox{{\linewidth}}{{\footnotesize\raggedright {latex(note)}}}"
     lines = [
         r"\begin{table}",

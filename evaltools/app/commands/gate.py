@@ -225,7 +225,7 @@ def _against_baseline(
     for name in margins.keys() - lost:
         study.directed(name)  # says so where no difference is harm
     measured = [name for name in names if name not in study.blocked]
-    for row in study.differences_of(*measured).to_dict("records"):
+    for row in study.rows_of(*measured).to_dict("records"):
         rows.append(_difference(row, margins.get(row["metric"])))
     if all(row.met is None for row in rows):
         raise UsageError(
