@@ -122,60 +122,6 @@ def new_chart(heights: Sequence[float]) -> Iterator[Figure]:
             chart.set_figheight(height + 0.18 * n_lines)
 
 
-# --- what draws
-
-
-def forest(
-    rows: pd.DataFrame,
-    xlabel: str,
-    zero: bool = False,
-) -> Figure:
-    """A line for each metric, from the top down, with a mark and its interval for each condition.
-
-    Columns: label (of the metric), condition, value, ci_low, ci_high, and `axis`: rows of one have a panel of their own.
-    `zero` draws a line at 0, for differences.
-    """
-    if rows["value"].isna().all():
-        return Figure()
-    rows = rows.astype(dict.fromkeys(ENDS, float))
-    rows["mark"], conditions = pd.factorize(rows["condition"])
-    panels = [panel for _, panel in rows.groupby("axis", sort=False)]
-    step = max(1.6, 0.6 * len(conditions))
-    heights = [step * panel["label"].nunique() for panel in panels]
-    with new_chart(heights) as chart:
-        for ax, panel in zip(chart.axes, panels):
-            lines, labels = pd.factorize(panel["label"])
-            from_middle = panel["mark"] - (len(conditions) - 1) / 2
-            panel = panel.assign(line=lines + 0.72 * from_middle / len(conditions))
-            for mark, of in panel.groupby("mark"):
-                colour = f"C{mark}"
-                ax.hlines(
-                    of["line"],
-                    of["ci_low"],
-                    of["ci_high"],
-                    colour,
-                )
-                ax.scatter(
-                    of["value"],
-                    of["line"],
-                    s=16,
-                    color=colour,
-                    marker=MARKERS[mark % len(MARKERS)],
-                    label=shown(conditions[mark]) if len(conditions) > 1 else None,
-                )
-            ax.set_yticks(range(len(labels)), map(shown, labels))
-            ax.set_ylim(len(labels) - 0.5, -0.5)
-            ax.grid(axis="y", visible=False)
-            if zero:
-                ax.axvline(
-                    0,
-                    color="black",
-                    linewidth=0.8,
-                )
-        ax.set_xlabel(shown(xlabel))
-    return chart
-
-
 # --- the figures of a run and of a study
 
 
@@ -191,36 +137,52 @@ class Plots:
     ) -> Figure:
         """Values with their intervals, a line a metric (default: the headline); of several conditions differences.
 
-        Metrics that a check blocks are left out; one without limits has an axis of its own.
+        The first stands at the top. Metrics that a check blocks are left out; one without limits has an axis of its own.
 
         >>> import evaltools as et
         >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
         >>> ax = run.plot.forest("fix_rate_refpol").axes[0]
         """
-        shown, what = self.shown, say("value")
-        names = dict.fromkeys(shown.metric(name).name for name in metrics or shown.headline)
-        rows = shown.rows_of(*[name for name in names if name not in shown.blocked])
-        is_compared = bool(shown.candidates)
-        if is_compared:
+        result, what = self.shown, say("value")
+        names = dict.fromkeys(result.metric(name).name for name in metrics or result.headline)
+        rows = result.rows_of(*[name for name in names if name not in result.blocked])
+        if result.candidates:
             # of several the legend names the candidates
-            what = f"{shown.candidates[0]} − {shown.baseline}"
-            if len(shown.candidates) > 1:
+            what = f"{result.candidates[0]} − {result.baseline}"
+            if len(result.candidates) > 1:
                 what = say("candidate − baseline")
             rows = rows.rename(columns={"delta": "value", "candidate": "condition"})
-        rows = rows.assign(
-            label=rows["metric"].map(shown.titled),
-            axis=["" if math.isfinite(sum(shown.formulas[n].ends)) else n for n in rows["metric"]],
-        )
-        xlabel = say(
-            "{what}, {level} interval",
-            what=what,
-            level=shown.resampling.percent,
-        )
-        return forest(
-            rows,
-            xlabel,
-            zero=is_compared,
-        )
+        if rows["value"].isna().all():
+            return Figure()
+        rows = rows.astype(dict.fromkeys(ENDS, float))
+        rows["mark"], conditions = pd.factorize(rows["condition"])
+        is_limited = [math.isfinite(sum(result.formulas[name].ends)) for name in rows["metric"]]
+        of_axis = rows["metric"].mask(is_limited, "")
+        panels = [panel for _, panel in rows.groupby(of_axis, sort=False)]
+        step = max(1.6, 0.6 * len(conditions))
+        with new_chart([step * panel["metric"].nunique() for panel in panels]) as chart:
+            for ax, panel in zip(chart.axes, panels):
+                lines, names = pd.factorize(panel["metric"])
+                from_middle = panel["mark"] - (len(conditions) - 1) / 2
+                panel = panel.assign(line=lines + 0.72 * from_middle / len(conditions))
+                for mark, of in panel.groupby("mark"):
+                    ax.hlines(of["line"], of["ci_low"], of["ci_high"], f"C{mark}")
+                    ax.scatter(
+                        of["value"],
+                        of["line"],
+                        s=16,
+                        color=f"C{mark}",
+                        marker=MARKERS[mark % len(MARKERS)],
+                        label=shown(conditions[mark]) if len(conditions) > 1 else None,
+                    )
+                ax.set_yticks(range(len(names)), [shown(result.titled(name)) for name in names])
+                ax.set_ylim(len(names) - 0.5, -0.5)
+                ax.grid(axis="y", visible=False)
+                if result.candidates:
+                    ax.axvline(0, color="black", linewidth=0.8)
+            level = result.resampling.percent
+            ax.set_xlabel(shown(say("{what}, {level} interval", what=what, level=level)))
+        return chart
 
     def paired(
         self,

@@ -10,8 +10,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+import evaltools as et
 from evaltools.report import tables
-from evaltools.report.figures import forest
 from evaltools.report.samples import Line, Row, SampleView, samples
 from evaltools.report.tables import HtmlTable, figure_png
 
@@ -48,11 +48,6 @@ def estimates(n: int = 12) -> pd.DataFrame:
     frame.loc[1, ["value", "ci_low", "ci_high"]] = np.nan
     frame.loc[2, ["ci_low", "ci_high"]] = np.nan
     return frame
-
-
-def in_panels(estimates: pd.DataFrame) -> pd.DataFrame:
-    """Estimates as `forest` takes them."""
-    return estimates.assign(label=estimates["title"], axis="value")
 
 
 SAMPLE_COLUMNS = {"gold": "Gold", "before": "Stage 1", "after": "Final"}
@@ -123,7 +118,8 @@ def noisy_cell() -> Any:
 def notebook() -> Any:
     rng = np.random.default_rng(7)
     frame = sample_frame()
-    by_text = estimates(len(HOSTILE)).assign(title=HOSTILE)
+    names = [text for text in HOSTILE if "\x07" not in text]  # a name with a bell is bad input
+    by_text = [{"id": str(i), "metric": name, "value": i % 2} for name in names for i in range(9)]
     heads = [f"a rather long column {i}" for i in range(14)]
     wide = pd.DataFrame(rng.normal(size=(40, 14)), columns=heads)
     wide.insert(0, "run", [f"run {i} 조건" for i in range(40)])
@@ -134,7 +130,7 @@ def notebook() -> Any:
         new_markdown_cell("## Headline 결과\n\nWith $5, **bold**, `code`, [a link](#samples)."),
         shown(tables.table(estimates()), "table(estimates)"),
         new_markdown_cell("### By category"),
-        shown(forest(in_panels(by_text), "value"), "forest(...)"),
+        shown(et.evaluate("table", by_text).plot.forest(*names), "plot.forest(...)"),
         shown(tables.table(wide), "table(wide)"),
         shown(tables.table(texts), "table(hostile)"),
         new_markdown_cell("## Samples"),

@@ -19,9 +19,8 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from PIL import Image
 
+import evaltools as et
 from evaltools.report import page
-from evaltools.report.figures import forest
-from tests.report.synthetic import estimates, in_panels
 
 TEXTS = ("제품 전체#일반", "风险提示", "패키지ㆍ구성품", "（全角）１２％", "−1.5")
 
@@ -59,7 +58,8 @@ def test_glyphs_are_drawn_on_a_bare_machine(bare: None, caplog: pytest.LogCaptur
 def test_figures_hold_the_font_after_a_theme() -> None:
     with mpl.rc_context():
         sns.set_theme(font="Comic Sans MS")
-        chart = forest(in_panels(estimates(3).assign(title="제품")), "value")
+        rows = [{"id": str(i), "metric": "제품", "value": i % 2} for i in range(9)]
+        chart = et.evaluate("table", rows).plot.forest()
     families = {tuple(text.get_fontfamily()) for text in chart.findobj(Text) if text.get_text()}
     assert families == {("DejaVu Sans", page.FAMILY)}
 
