@@ -63,10 +63,9 @@ class Batch:
         names = self.suite.options.model_fields
         return {name: value for name, value in self.options.items() if name in names}
 
-    @property
-    def workers(self) -> Workers:
-        """Where the work is done."""
-        label = "" if self.options["quiet"] else "scoring"
+    def workers(self, label: str) -> Workers:
+        """Where work is done, and what the progress bar calls it."""
+        label = "" if self.options["quiet"] else label
         return Workers(self.options["jobs"], self.options["scheduler"], label)
 
     @property
@@ -148,34 +147,26 @@ def report_seeds(
 
 def end(batch: Batch) -> int:
     """Make the planned reports that are not there yet, rebuild the gallery, say what became of it all."""
-    reports, quiet = batch.reports, batch.options["quiet"]
+    reports = batch.reports
     is_fresh = batch.options["fresh"]
     todo = {title: (job,) for title, job in reports.items() if is_fresh or not is_current(job)}
     if reports:
         if todo:
             prepare()  # once, before the processes fork
-        run_all(
-            batch,
-            make_report,
-            todo,
-            batch.workers,
-            "reports",
-        )
+        run_all(batch, make_report, todo, batch.workers("reports"))
         build(batch.options["out"])
     counts = [f"{len(batch.done)} done"]
     if len(todo) < len(reports):
         counts.append(f"{len(reports) - len(todo)} already current")
     if batch.lost:
         counts.append(f"{len(batch.lost)} failed ({first_names(sorted(batch.lost))})")
-    if not quiet:
-        echo()
-        for title, job in reports.items():
-            if title not in batch.lost:
-                echo(f"report  {job.folder / HTML}")
-        if reports:
-            echo(f"gallery {batch.options['out'] / 'index.html'}")
-    if batch.status or not quiet:
-        echo("; ".join(counts), err=bool(batch.status))
+    echo()
+    for title, job in reports.items():
+        if title not in batch.lost:
+            echo(f"report  {job.folder / HTML}")
+    if reports:
+        echo(f"gallery {batch.options['out'] / 'index.html'}")
+    echo("; ".join(counts), err=bool(batch.status))
     return batch.status
 
 
@@ -184,12 +175,11 @@ def run_all(
     call: Callable[..., Any],
     tasks: Mapping[str, tuple[Any, ...]],
     workers: Workers,
-    label: str = "",
 ) -> None:
     """Make these calls, by their names; one failure, which is printed, does not stop the others."""
     names = list(tasks)
     with (
-        bar(len(tasks), label, batch.options["quiet"]) as step,
+        bar(len(tasks), workers.label) as step,
         closing(workers.ended(call, list(tasks.values()))) as futures,
     ):
         for index, future in futures:
@@ -241,7 +231,7 @@ def _find(
 def _score(batch: Batch, runs: Sequence[Input]) -> list[Input]:
     """Those of the runs that could be scored, or were before."""
     settings = {n: value for n, value in batch.options.items() if n not in OF_COMMAND}
-    workers = batch.workers
+    workers = batch.workers("scoring")
     if len(runs) == 1:  # its shards are spread over the processes, else the runs are
         settings["workers"] = workers
         workers = Workers()
@@ -250,13 +240,7 @@ def _score(batch: Batch, runs: Sequence[Input]) -> list[Input]:
         if not one.is_scored:
             how = {**settings, "name": one.located_as}
             tasks[one.name] = (batch.suite_name, one.path, language(), how)
-    run_all(
-        batch,
-        _score_run,
-        tasks,
-        workers,
-        "scoring" if len(runs) > 1 else "",
-    )
+    run_all(batch, _score_run, tasks, workers)
     found = [one for one in runs if one.name not in batch.lost]
     batch.done.update(one.name for one in found)
     return found
@@ -334,10 +318,9 @@ def _report_study(
         **declared,
     )
     batch.done.add(result.name)
-    if not options["quiet"]:
-        echo(f"\n{result.name}")
-        with speaking("en"):
-            show_result(result, options["verbose"])
+    echo(f"\n{result.name}")
+    with speaking("en"):
+        show_result(result, options["verbose"])
     _plan_report(
         batch,
         notebook,

@@ -89,7 +89,10 @@ class MainGroup(click.Group):
 @click.group(
     cls=MainGroup,
     commands={
-        **{name: Later(name, load_command, text) for name, text in COMMANDS.items()},
+        **{
+            name: Later(name, callback=load_command, short_help=text)
+            for name, text in COMMANDS.items()
+        },
         **added("COMMANDS"),
     },
     context_settings={

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import redirect_stdout, suppress
+from contextlib import suppress
 from copy import copy
-from io import StringIO
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
@@ -139,16 +138,7 @@ study_options = together(
     metrics_option,
     on_error_option,
     resampling_options,
-    click.option(
-        "-q",
-        "--quiet",
-        is_flag=True,
-        expose_value=False,
-        callback=lambda context, option, quiet: (
-            quiet and context.with_resource(redirect_stdout(StringIO()))
-        ),
-        help="Print errors only.",
-    ),
+    quiet_option,
 )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from ..core.check import LEVEL_WORDS, Check
-from ..core.errors import echo, paragraph, table
+from ..core.errors import echo, paragraph, terminal_table, write
 from ..report import study_sentences
 from ..report.run import Run
 from ..report.study import Study
@@ -95,9 +95,12 @@ def show_frame(frame: pd.DataFrame, verbose: bool = True) -> None:
     cells = frame.convert_dtypes().astype(object)
     cells = cells.map(lambda cell: cell if isinstance(cell, str) else number(cell))
     cells = cells.loc[:, (cells != "").any()]
-    n_shown = table(list(cells), cells.to_numpy().tolist(), 10**9 if verbose else MOST_LINES)
-    if n_shown < len(cells):
-        echo(f"and {len(cells) - n_shown} more (-v)")
+    rows = cells.to_numpy().tolist()
+    while (text := terminal_table(list(cells), rows)).count("\n") >= MOST_LINES and not verbose:
+        rows.pop()
+    write(text)
+    if len(rows) < len(cells):
+        echo(f"and {len(cells) - len(rows)} more (-v)")
 
 
 def show_checks(checks: Sequence[Check], verbose: bool) -> None:

@@ -6,8 +6,10 @@ The commands of a group are loaded when they are asked for.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from importlib import import_module
 from importlib.util import find_spec
+from io import StringIO
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -117,10 +119,22 @@ n_resamples_option = click.option(
     help="Bootstrap resamples.",
 )
 
+
+def _hush(
+    context: click.Context,
+    option: click.Parameter,
+    quiet: bool,
+) -> bool:
+    if quiet:
+        context.with_resource(redirect_stdout(StringIO()))
+    return quiet
+
+
 quiet_option = click.option(
     "-q",
     "--quiet",
     is_flag=True,
+    callback=_hush,
     help="Print errors only.",
 )
 
@@ -164,20 +178,12 @@ suite_file_option = click.option(
 
 
 class Later(click.Command):
-    """A command that `load(name)` gives when it is asked for; `text` is what the help of its group says of it."""
+    """A command that `callback(name)` gives when it is asked for."""
 
-    def __init__(
-        self,
-        name: str,
-        load: Callable[[str], click.Command],
-        text: str = "",
-    ) -> None:
-        super().__init__(name, short_help=text)
-        self.load = load
+    callback: Callable[[str], click.Command]
 
     def make_context(self, *arguments: Any, **settings: Any) -> click.Context:
-        command = self.load(arguments[0])
-        return command.make_context(*arguments, **settings)
+        return self.callback(arguments[0]).make_context(*arguments, **settings)
 
 
 class SuiteGroup(click.Group):
@@ -198,4 +204,4 @@ class SuiteGroup(click.Group):
         return [*suite_names(), *super().list_commands(ctx)]
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command:
-        return super().get_command(ctx, name) or Later(name, self.load)
+        return super().get_command(ctx, name) or Later(name, callback=self.load)

@@ -253,7 +253,7 @@ def visible(
 
 def echo(text: object = "", err: bool = False) -> None:
     """Print a line to standard output or error, whatever names, files and replies in it hold."""
-    _write(visible(str(text)), err)
+    write(visible(str(text)), err)
 
 
 def paragraph(text: str) -> None:
@@ -270,23 +270,8 @@ def paragraph(text: str) -> None:
         echo(lines)
 
 
-def table(
-    heads: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    most: int = 10**9,
-) -> int:
-    """Print a table that fits the terminal, as many of its rows as fit into so many lines; returns how many.
-
-    The first column stands at its left and is folded, the others at their right.
-    """
-    shown = len(rows)
-    while (text := _table_text(heads, rows[:shown])).count("\n") >= most:
-        shown -= 1
-    _write(text)
-    return shown
-
-
-def _table_text(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def terminal_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table that fits the terminal: the first column stands at its left and is folded, the others at their right."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -308,7 +293,7 @@ def _table_text(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(lines)
 
 
-def _write(text: str, err: bool = False) -> None:
+def write(text: str, err: bool = False) -> None:
     """Print where there is a stream, and a reader who has not gone; letters that it lacks are spelt out."""
     stream = sys.stderr if err else sys.stdout
     if stream is None:

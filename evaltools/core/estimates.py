@@ -120,7 +120,7 @@ class Resampling(BaseModel):
     0.95
     """
 
-    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
 
     method: Method = "auto"
     n_resamples: int = Field(10_000, ge=100, le=10_000_000)

@@ -38,7 +38,7 @@ LIBRARIES = ("numpy", "scipy", "pandas", "pydantic", "pyarrow")
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
 
 
 class Input(_Part):

@@ -187,11 +187,6 @@ class MetricsFile(BaseModel):
     verdicts: list[StoredVerdict] = []
     checks: list[Check] | None = None
 
-    @property
-    def blocked(self) -> set[str]:
-        """The metrics that mean nothing, as a check says."""
-        return {row.name for row in self.metrics if row.blocked}
-
 
 def write_result(
     folder: Path,

@@ -89,7 +89,7 @@ def _card(
     """
     manifest = read_model(folder / NAME, Manifest)
     stored = read_model(folder / METRICS, MetricsFile)
-    usable = {row.name: row for row in stored.metrics if row.name not in stored.blocked}
+    usable = {row.name: row for row in stored.metrics if not row.blocked}
     leads = [usable[n].model_dump() for n in manifest.headline if n in usable]
     # of a condition that of its comparison, else the worst of its suite: fail, look, pass
     verdict = manifest.verdict or min((row.verdict for row in stored.verdicts), default="")

@@ -200,7 +200,7 @@ def commands(command: click.Command, *path: str) -> Iterator[tuple[tuple[str, ..
     for name in command.list_commands(context):
         found = command.get_command(context, name)
         if isinstance(found, Later):
-            found = found.load(name)
+            found = found.callback(name)
         assert found is not None, (*path, name)
         yield from commands(found, *path, name)
 

@@ -79,5 +79,4 @@ def convert(
         **options,
     )
     problems.tell(quiet)
-    if not quiet:
-        echo(f"{n_rows} rows -> {target}")
+    echo(f"{n_rows} rows -> {target}")

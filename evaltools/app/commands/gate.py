@@ -165,7 +165,7 @@ def _bound(
     if name not in metrics:
         raise UsageError(f"{path} has no metric {name!r}; {nearest(name, sorted(metrics))}")
     row = metrics[name]
-    if name in content.blocked:
+    if row.blocked:
         checks = content.checks or ()
         why = [check.message for check in checks if check.code == row.blocked]
         return Requirement(name, False, ": ".join([BLOCKED, *why[:1]]))

@@ -87,6 +87,7 @@ def compare(
     everything: bool,
     csv_file: Path | None,
     verbose: bool,
+    quiet: bool,
     **settings: Any,
 ) -> None:
     """Is B better than A? Two runs, or two sets of seeds, in pairs.
@@ -116,6 +117,7 @@ def rank(
     metric: str,
     out: Path,
     verbose: bool,
+    quiet: bool,
     **settings: Any,
 ) -> None:
     """Which condition is best on one metric: ranks.
@@ -174,6 +176,7 @@ def plan(
     power: float,
     seeds: Sequence[int],
     csv_file: Path | None,
+    quiet: bool,
     **settings: Any,
 ) -> None:
     """How many samples and seeds would show a difference.

@@ -60,8 +60,7 @@ def scorecards(
         problems,
     )
     problems.tell(quiet)
-    if not quiet:
-        echo(f"{n} scorecards -> {target}")
+    echo(f"{n} scorecards -> {target}")
 
 
 @click.command("cr")
