@@ -77,9 +77,8 @@ def marked_blocked(
     What is blocked has no interval.
     """
     codes = {name: check.code for check in reversed([*checks]) for name in check.blocks}
-    blocked = rows["metric"].map(codes).astype(object)
-    rows = rows.assign(blocked=blocked.where(blocked.notna(), None))
-    rows.loc[blocked.notna(), ["ci_low", "ci_high", "ci_method"]] = np.nan, np.nan, "none"
+    rows = rows.assign(blocked=pd.Series(map(codes.get, rows["metric"]), rows.index, object))
+    rows.loc[rows["blocked"].notna(), ["ci_low", "ci_high", "ci_method"]] = np.nan, np.nan, "none"
     return rows
 
 

@@ -104,7 +104,7 @@ def resolve(run: str | Path) -> Path:
 
 def refuse_input(
     target: Path,
-    inputs: Iterable[str | Path] = (),
+    inputs: Iterable[str | Path],
 ) -> None:
     """UsageError where a file cannot be written, is one of the inputs, or lies in the folder of one."""
     if os.path.lexists(target) and not target.is_file():

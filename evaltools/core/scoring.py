@@ -182,7 +182,7 @@ def require_target(
     folder: Path,
     suite: Suite,
     source: Source,
-    fresh: bool = False,
+    fresh: bool,
 ) -> tuple[str, ...]:
     """The names of the files that stay in a folder that a result replaces: those of the suite's own runner.
 

@@ -122,9 +122,8 @@ class Suite:
     Numbers
 
     - `metrics(options)`: the metric table.
-    - `headline(options, blocked)`: the names of the metrics that lead every page. `blocked` holds the metrics that a
-      check blocks; those are left out of what it gives.
-    - `primary(options, blocked)`: the metric of the headline that the verdict is about; by default its first.
+    - `headline(options, blocked)`: the names of the metrics that lead every page, that which the verdict is about first.
+      `blocked` holds the metrics that a check blocks; those are left out of what it gives.
     - `checks(run)`: what a reader must know before believing a number, besides the checks of every suite.
     - `verdicts(run)`: for a suite that judges single metrics, a frame with a row a metric: `metric`, `title`,
       `verdict` ("pass", "fail", "not measured", or "no threshold" where it is not judged), `said` (what the verdict
@@ -157,7 +156,6 @@ class Suite:
     score: Callable[..., pd.DataFrame | Scored]
     metrics: Callable[[Any], MetricTable]
     headline: Callable[..., Names]
-    primary: Callable[..., str] | None = None
     recognised: tuple[str, ...] = ()
     options: type[SuiteOptions] = SuiteOptions
     runs: Callable[..., Sequence[str | None]] | None = None
@@ -186,10 +184,8 @@ class Suite:
         options: Any,
         blocked: frozenset[str],
     ) -> Names:
-        """The headline without the metrics that checks block, the suite's primary metric first."""
-        names = [name for name in self.headline(options, blocked) if name not in blocked]
-        leading = self.primary(options, blocked) if self.primary else ""
-        return tuple(sorted(names, key=lambda name: name != leading))
+        """The headline without the metrics that checks block."""
+        return tuple(name for name in self.headline(options, blocked) if name not in blocked)
 
 
 def decoded(
