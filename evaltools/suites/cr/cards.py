@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -205,57 +204,54 @@ def checks(run: Run) -> Checks:
     yield from ref_outside_gold(run)
     values = run.to_dict()
     n_failed = int(data["parse_failed"].sum())
-    found: list[tuple[Any, ...]] = [
-        (  # D25
-            "predictions-only",
-            "info",
-            "{of} samples are predictions that no review has seen: nothing before review, or of it, is measured",
-            of * (not data["protocol"].any()),
-            of,
-            tuple(name for name in values if values[name] is None),
-        ),
-        (  # D27
-            "invalid-refs",
-            "warning",
-            "{n} of {of} predicted tuples have an empty ref: they take no part in the metrics by ref",
-            data["n_invalid_ref"].sum(),
-            data["n_pred_used"].sum(),
-        ),
-        (
-            "empty-stage1",
-            "info",
-            "{n} of {of} samples have no tuples before review: their final ones stand for them, as if unchanged",
-            data["empty_stage1"].sum(),
-            of,
-        ),
-        (
-            "empty-predictions",
-            "warning",
-            "{n} of {of} samples with gold have no predicted tuple, and their F1 is 0",
-            (data["has_gold"] & (data["n_pred_used"] == 0)).sum(),
-            data["has_gold"].sum(),
-            (),
-            EMPTY_SHARE,
-        ),
-        (
-            "parse-failures",
-            "blocking" if n_failed == of else "warning",
-            "for {n} of {of} samples the runner could not get or read a reply; they are scored with the"
-            " tuples that are left",
-            n_failed,
-            of,
-            tuple(values) * (n_failed == of),
-        ),
-        (
-            "stand-in",
-            "warning",
-            "the replies of {n} samples are a stand-in's, by rules: no model was asked, the numbers are of none",
-            (data["model"] == STAND_IN).sum(),
-            of,
-        ),
-    ]
-    for check in found:
-        yield from share_check(*check)
+    # D25
+    yield from share_check(
+        "predictions-only",
+        "info",
+        "{of} samples are predictions that no review has seen: nothing before review, or of it, is measured",
+        of * (not data["protocol"].any()),
+        of,
+        tuple(name for name in values if values[name] is None),
+    )
+    # D27
+    yield from share_check(
+        "invalid-refs",
+        "warning",
+        "{n} of {of} predicted tuples have an empty ref: they take no part in the metrics by ref",
+        data["n_invalid_ref"].sum(),
+        data["n_pred_used"].sum(),
+    )
+    yield from share_check(
+        "empty-stage1",
+        "info",
+        "{n} of {of} samples have no tuples before review: their final ones stand for them, as if unchanged",
+        data["empty_stage1"].sum(),
+        of,
+    )
+    yield from share_check(
+        "empty-predictions",
+        "warning",
+        "{n} of {of} samples with gold have no predicted tuple, and their F1 is 0",
+        (data["has_gold"] & (data["n_pred_used"] == 0)).sum(),
+        data["has_gold"].sum(),
+        above=EMPTY_SHARE,
+    )
+    yield from share_check(
+        "parse-failures",
+        "blocking" if n_failed == of else "warning",
+        "for {n} of {of} samples the runner could not get or read a reply; they are scored with the"
+        " tuples that are left",
+        n_failed,
+        of,
+        tuple(values) * (n_failed == of),
+    )
+    yield from share_check(
+        "stand-in",
+        "warning",
+        "the replies of {n} samples are a stand-in's, by rules: no model was asked, the numbers are of none",
+        (data["model"] == STAND_IN).sum(),
+        of,
+    )
 
 
 def gold_without_pairs(run: Run) -> Checks:

@@ -228,42 +228,38 @@ def checks(result: Run) -> Checks:
     answered = turns[turns["turn_status"] == "ok"]
     of, n = len(turns), len(answered)
     has_one_class = n > 1 and answered["gt_compliance_label"].nunique() == 1
-    found: list[tuple[Any, ...]] = [
-        (
-            "memory-ignored",
-            "info",
-            "the run_manifest.json beside the trace says that memory keys were ignored: context "
-            "continuity is not measured",
-            of * is_ignored,
-            of,
-        ),
-        (
-            "unanswered-turns",
-            "warning",
-            "{n} of {of} turns have no answer, as they timed out or failed: they take no part in the "
-            "metrics of turns, which may look better for it",
-            of - n,
-            of,
-        ),
-        *_of_replies(result, answered),
-        (
-            "one-class-truth",
-            "warning",
-            "the true compliance label is the same on all {of} answered turns: giving always that one "
-            "would score 1.000 on compliance accuracy",
-            n * has_one_class,
-            n,
-        ),
-    ]
-    for check in found:
-        yield from share_check(*check)
+    yield from share_check(
+        "memory-ignored",
+        "info",
+        "the run_manifest.json beside the trace says that memory keys were ignored: context "
+        "continuity is not measured",
+        of * is_ignored,
+        of,
+    )
+    yield from share_check(
+        "unanswered-turns",
+        "warning",
+        "{n} of {of} turns have no answer, as they timed out or failed: they take no part in the "
+        "metrics of turns, which may look better for it",
+        of - n,
+        of,
+    )
+    yield from _of_replies(result, answered)
+    yield from share_check(
+        "one-class-truth",
+        "warning",
+        "the true compliance label is the same on all {of} answered turns: giving always that one "
+        "would score 1.000 on compliance accuracy",
+        n * has_one_class,
+        n,
+    )
 
 
 def _of_replies(
     result: Run,
     answered: pd.DataFrame,
-) -> Iterator[tuple[Any, ...]]:
-    """Replies that are the user's own text, that are empty, and that stand on many turns: what a `share_check` takes."""
+) -> Checks:
+    """Replies that are the user's own text, that are empty, and that stand on many turns."""
     replies, questions = (
         answered[column].str.split().str.join(" ") for column in ("reply", "user_text")
     )
@@ -271,7 +267,7 @@ def _of_replies(
     is_echo = (replies != "") & (replies == questions)
     is_doubled = (replies != "") & replies.duplicated(keep=False)
     blocks = _metrics_of_replies(result) if is_echo.sum() >= MOST * n else ()
-    yield (
+    yield from share_check(
         "echo-replies",
         "blocking" if blocks else "warning",
         "{n} of {of} replies are the user's own text: on these turns, metrics of replies describe the user",
@@ -280,23 +276,21 @@ def _of_replies(
         blocks,
         MANY,
     )
-    yield (
+    yield from share_check(
         "empty-replies",
         "warning",
         "{n} of {of} turns count as answered but have an empty reply",
         (replies == "").sum(),
         n,
-        (),
-        MANY,
+        above=MANY,
     )
-    yield (
+    yield from share_check(
         "duplicate-replies",
         "warning",
         "{n} of {of} turns have a reply that stands on other turns too",
         is_doubled.sum(),
         n,
-        (),
-        MANY,
+        above=MANY,
     )
 
 

@@ -28,31 +28,21 @@ from .options import rules_in_force
 from .rules import METRICS
 from .states import JUDGED, TERMS, WORD_OF, finding, metric_verdicts
 
-# column of summary_scores.csv -> what follows the metric's name in the units
-OF_METRIC = {
-    "score": "",
-    "measured": "_measured",
-    "rule_score": "_rule",
-    "llm_score": "_llm",
-    "decided_by": "_decided_by",
-    "passed": "_passed",
-    "evidence": "_evidence",
-    "state": "_state",
+# column of summary_scores.csv -> that of the units
+SCORES = {
+    "case_id": "case_id",
+    "metric": "metric",
+    "score": "{metric}",
+    "measured": "{metric}_measured",
+    "rule_score": "{metric}_rule",
+    "llm_score": "{metric}_llm",
+    "decided_by": "{metric}_decided_by",
+    "threshold": "threshold",
+    "passed": "{metric}_passed",
+    "evidence": "{metric}_evidence",
+    "tags": "tags",
+    "state": "{metric}_state",
 }
-SCORES = (
-    "case_id",
-    "metric",
-    "score",
-    "measured",
-    "rule_score",
-    "llm_score",
-    "decided_by",
-    "threshold",
-    "passed",
-    "evidence",
-    "tags",
-    "state",
-)
 
 LABEL_HELP = (
     "Write pass or fail, yes or no, or 0 to 1 in the column label, then: evaltools calibrate"
@@ -105,10 +95,9 @@ def scores_frame(
     """
     parts = []
     for metric in METRICS:
-        columns = {metric + ending: name for name, ending in OF_METRIC.items()}
-        part = units.drop(columns="state").rename(columns=columns)
-        part = part.assign(metric=metric, threshold=thresholds.get(metric))
-        parts.append(part.reindex(columns=SCORES))
+        part = units.assign(metric=metric, threshold=thresholds.get(metric))
+        columns = [column.format(metric=metric) for column in SCORES.values()]
+        parts.append(part.reindex(columns=columns).set_axis([*SCORES], axis=1))
     return pd.concat(parts).sort_index(kind="stable").reset_index(drop=True)
 
 

@@ -26,7 +26,7 @@ def test_the_scores_of_the_example_for_programs(tmp_path: Path) -> None:
     path = tmp_path / "results" / "cases" / "summary_scores.csv"
     assert path.read_bytes().startswith(b"\xef\xbb\xbf")  # or Excel in Korean takes it for CP949
     scores = pd.read_csv(path)
-    assert tuple(scores.columns) == SCORES
+    assert list(scores.columns) == list(SCORES)
     assert scores["metric"].tolist() == [*METRICS] * 24
     recall = scores[scores["metric"] == "entity_recall"]
     assert recall["threshold"].isna().all() and recall["passed"].isna().all()
