@@ -177,10 +177,11 @@ class Result:
 
         The primary one is that which was declared, else the first of the suite's with a direction.
         """
-        names = self.suite.headline_names(self.options, self.blocked)
+        leading = self.suite.headline_names(self.options, self.blocked)
+        names = [self.metric(name).name for name in leading]
         directed = [name for name in names if self.formulas[name].is_directed]
-        first = self.declared or next(iter(directed), None)
-        return tuple(dict.fromkeys(filter(None, [first, *names])))
+        first = [self.declared] if self.declared else directed[:1]
+        return tuple(dict.fromkeys([*first, *names]))
 
     @property
     def primary(self) -> str:
