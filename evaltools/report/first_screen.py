@@ -34,7 +34,6 @@ from ..core.language import language, listed, say
 from . import study_sentences
 from .page import macros
 from .samples import groups_of_change, groups_of_run
-from .study_sentences import verdict_text
 from .tables import (
     HtmlTable,
     by_condition,
@@ -122,7 +121,7 @@ def _strips(
         if several:
             row["group"], cells["title"] = cells["title"], row["candidate"]
         if is_compared:
-            cells["verdict"] = verdict_text(row)
+            cells["verdict"] = study_sentences.verdict_text(row)
     return macros().strips(shown, rows, p_head(frame) if is_compared else "", is_whole)
 
 

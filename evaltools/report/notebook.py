@@ -124,9 +124,7 @@ def run(job: ReportJob) -> Path:
         _write(job.folder, nb, {}, {})
         last_line = failure.strip().splitlines()[-1]
         raise WorkFailed(f"{last_line} (see {job.folder / NOTEBOOK})")
-    contents: dict[str, bytes] = {}
-    if job.paper is not None:
-        contents = paper.files(job.paper)
+    contents = {} if job.paper is None else paper.files(job.paper)
     links = {NOTEBOOK: "Notebook", **dict.fromkeys(contents, "For a paper")}
     html = page.render(nb, title=job.title, beside=links | _result_links(job))
     contents[HTML] = html.encode("utf-8", "surrogatepass")

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 SPOKEN = re.compile(r'\bsay\("((?:[^"\\]|\\.)*)"')
 
 FRAGMENTS = "report/fragments.css"
-STYLES = (FRAGMENTS, "report/page.css")
 
 # what stands for the fonts of a page until its glyphs are known
 FONTS = Markup("\x00fonts\x00")
@@ -92,7 +91,7 @@ def page(
             lang=language(),
             words=words,
             digest=b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-            css=Markup("\n".join([FONTS, *map(asset, STYLES)])),
+            css=Markup("\n".join([FONTS, asset(FRAGMENTS), asset("report/page.css")])),
             script=script,
         )
     )

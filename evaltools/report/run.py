@@ -19,7 +19,8 @@ from ..core.metric import AnyMetric, Metric, subset
 from ..core.results import suite_of_manifest
 from ..core.suite import Suite, decoded
 from ..stats.breakdown import breakdown
-from ..stats.effects import unit_values
+from ..stats.effects import differing, unit_changes, unit_values
+from ..stats.influence import label
 from ..stats.intervals import estimate
 from .first_screen import run_checks
 from .result import Result, require_comparable
@@ -208,12 +209,10 @@ class Run(Result):
         Columns: those of `unit_changes` (baseline is this run, candidate the other). The largest influence first.
         UsageError for runs that cannot be compared.
         """
-        from .study import Study  # which imports this module
-
         require_comparable([self, other])
-        sides = [f"{self.name} (A)", f"{other.name} (B)"]
-        study = Study("", {name: {"": run} for name, run in zip(sides, (self, other))}, sides[0])
-        return study.changes(metric or self.primary, sides[1])
+        frames = [(run.name, {"": run.sample_data}) for run in (self, other)]
+        sides = label(frames, self.metrics, self.suite.unit)
+        return differing(unit_changes(sides, self.metric(metric or self.primary).name))
 
     # --- what it shows
 

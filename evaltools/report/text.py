@@ -109,9 +109,6 @@ def p_text(p: float) -> str:
 
 # --- axes of strips and figures
 
-# the start and the end of a line
-Axis = tuple[float, float]
-
 # what of an estimate must have its place on an axis
 ENDS = ("value", "ci_low", "ci_high")
 
@@ -119,7 +116,7 @@ ENDS = ("value", "ci_low", "ci_high")
 def axis_over(
     numbers: Iterable[Any],
     signed: bool = False,
-) -> Axis:
+) -> tuple[float, float]:
     """The axis that reaches as far as some numbers, to a round end: from 0, or around it where one is below 0.
 
     Numbers from 0 to 1 stand on the whole axis from 0 to 1. Nulls are passed over. `signed`: around 0 in any case.
