@@ -90,7 +90,7 @@ def _card(
     manifest = read_model(folder / NAME, Manifest)
     stored = read_model(folder / METRICS, MetricsFile)
     usable = {row.name: row for row in stored.metrics if not row.blocked}
-    leads = [usable[n].model_dump() for n in manifest.headline if n in usable]
+    lead = next((usable[name] for name in manifest.headline if name in usable), None)
     # of a condition that of its comparison, else the worst of its suite: fail, look, pass
     verdict = manifest.verdict or min((row.verdict for row in stored.verdicts), default="")
     # a difference without a verdict is no number that means nothing
@@ -111,7 +111,7 @@ def _card(
             "title": manifest.condition or folder.name,
             "manifest": manifest,
             "suite": say(manifest.suite_title or manifest.suite),
-            "lead": shown_texts({**leads[0], "metric": leads[0]["name"]}) if leads else {},
+            "lead": shown_texts({**lead.model_dump(), "metric": lead.name}) if lead else {},
             "verdict": (say(verdict), verdict),
             "trust": (say(words, n=levels.count(worst)), colour),
             "is_spoilt": worst == "spoilt",
