@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from ...core.check import Checks, check_lines, duplicate_texts, share_check
-from ...core.files import Fields, Names, write_json, write_jsonl, write_text
+from ...core.files import Fields, Names, grouped, write_json, write_jsonl, write_text
 from ...core.language import listed, say
 from ...core.manifest import SCHEMA_VERSION
 from ...report.run import Run
@@ -21,7 +22,7 @@ from ...report.study_sentences import whole_sentence
 from ...report.tables import text_table
 from ...report.text import markdown, markdown_table
 from ...stats.effects import MIN_UNITS
-from .measures import BY_NAME, MACRO, MEASURES, counters, eligibility
+from .measures import MACRO, MEASURES, METRICS, counters, eligibility
 from .score import TURN_EVAL
 
 Turn = Fields
@@ -155,10 +156,10 @@ def _compliance_reasons(
     label = turn["pred_compliance_label"]
     if label == turn["gt_compliance_label"] and label != "severe_violation":
         return []
-    of_sentence: dict[str, dict[str, None]] = {}
-    for place, sentence in forbidden:
-        of_sentence.setdefault(sentence, {})[place.tooltip] = None
-    reasons = [whole_sentence(listed(tips), f"“{text}”") for text, tips in of_sentence.items()]
+    reasons = [
+        whole_sentence(listed(dict.fromkeys(place.tooltip for place, _ in found)), f"“{text}”")
+        for text, found in grouped(forbidden, itemgetter(1)).items()
+    ]
     reasons += [said for word, said in _phrases(turn).items() if word not in turn["reply"]]
     if n_denied := [place.mark for place, _ in forbidden].count("look"):
         reasons.insert(
@@ -347,7 +348,7 @@ def metrics_summary(result: Run) -> Fields:
         of_turns = {name: f"{measure['key'].lower()}_{name}" for name in measure["ratios"]}
         # M2 has values of dialogues only: both are the same
         of_dialogs = {name: of_turns[name] + MACRO for name in measure["means"]} or of_turns
-        columns = {BY_NAME[metric].numerator: name for name, metric in of_dialogs.items()}
+        columns = {METRICS[metric].numerator: name for name, metric in of_dialogs.items()}
         by_dialog = first_rows[list(columns)].dropna(how="all").rename(columns=columns)
         measures[measure["stored"]] = {
             "metric_name": measure["stored"],

@@ -17,10 +17,7 @@ from ...report.run import Run
 TABLES = toml_beside(__file__, "metrics.toml")
 
 # ratios only
-METRICS: tuple[Any, ...] = tuple(map(make_metric, TABLES["metric"]))
-
-
-BY_NAME: dict[str, Any] = {metric.name: metric for metric in METRICS}
+METRICS: dict[str, Any] = {row["name"]: make_metric(row) for row in TABLES["metric"]}
 
 MEASURES: list[Fields] = TABLES["measure"]
 
@@ -36,9 +33,9 @@ def add_dialog_ratios(units: pd.DataFrame) -> pd.DataFrame:
     """
     by_dialog = units.groupby("dialog_id", sort=False)
     columns: dict[str, pd.Series] = {}
-    for name, mean in BY_NAME.items():
+    for name, mean in METRICS.items():
         if name.endswith(MACRO):
-            ratio = BY_NAME[name.removesuffix(MACRO)]
+            ratio = METRICS[name.removesuffix(MACRO)]
             numerator = by_dialog[ratio.numerator].sum().astype(float)
             denominator = by_dialog[ratio.denominator].sum().astype(float)
             columns[mean.denominator] = (denominator > 0).astype(float)

@@ -15,9 +15,6 @@ from .cards import checks, finding, sample_view, write_artifacts
 from .measures import METRICS, TABLES
 from .score import JSON, PATTERN, MemfinOptions, locate, score
 
-HEADLINE: tuple[str, ...] = tuple(TABLES["headline"])
-
-
 SUITE = Suite(
     name="memfin",
     title="MemFin: financial dialogues",
@@ -26,8 +23,8 @@ SUITE = Suite(
     locate=locate,
     recognised=(PATTERN,),
     score=score,
-    metrics=lambda options: METRICS,
-    headline=lambda options, blocked: HEADLINE,
+    metrics=lambda options: tuple(METRICS.values()),
+    headline=lambda options, blocked: tuple(TABLES["headline"]),
     checks=checks,
     finding=finding,
     artifacts=write_artifacts,

@@ -176,8 +176,7 @@ def why(
     for entity in [*contradicted, *absent, *evidence.get("look", [])]:
         yield compared(entity, case)
     if evidence.get("missing"):
-        tags = listed(map(say, evidence["missing"]))
-        yield say("Risk left out: {tags}", tags=tags)
+        yield say("Risk left out: {tags}", tags=[*map(say, evidence["missing"])])
     if evidence.get("definitive"):
         yield say("Promise: {texts}", texts=_quoted(evidence["definitive"]))
     named = evidence.get("phrases", [])
@@ -189,7 +188,7 @@ def why(
     for tag in evidence.get("unknown_tags", []):
         yield f"{say('unknown tag')}: “{tag}”"
     if evidence.get("unread"):
-        figures = listed(f"“{figure}”" for figure in evidence["unread"])
+        figures = [f"“{figure}”" for figure in evidence["unread"]]
         yield say("not read, compared with nothing: {figures}", figures=figures)
 
 
@@ -221,5 +220,5 @@ def source_sentence(
     return around(contexts[place["context"]], place["context_at"]) if place else ""
 
 
-def _quoted(phrases: Iterable[Evidence]) -> str:
-    return listed(f"“{phrase['text'].strip()}”" for phrase in phrases)
+def _quoted(phrases: Iterable[Evidence]) -> list[str]:
+    return [f"“{phrase['text'].strip()}”" for phrase in phrases]

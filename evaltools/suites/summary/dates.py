@@ -155,10 +155,8 @@ def read_date(match: Match) -> Day | None:
         if number < 100:
             number += 1900 if number >= PIVOT_YEAR else 2000
         year = str(number)
-    found = _real(year, _number(parts.get("m", "1")), _number(parts.get("d", "1")))
-    if found is None:
-        return None
-    return year, found[1] if "m" in parts else 0, found[2] if "d" in parts else 0
+    month, day = (_number(parts.get(name, "1")) for name in "md")
+    return _real(year, month, day) and (year, month * ("m" in parts), day * ("d" in parts))
 
 
 def _real(

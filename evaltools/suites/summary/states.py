@@ -187,7 +187,7 @@ def not_measured(run: Run) -> Checks:
     these (D14). n is of the metric that lacks most.
     """
     verdicts = metric_verdicts(run)
-    total = len(run.data)
+    n, total = verdicts["not_measured"].max(), len(run.data)
     texts: list[tuple[str, float, Level, str]] = [
         (
             "unmeasured-share",
@@ -204,19 +204,17 @@ def not_measured(run: Run) -> Checks:
     ]
     for code, limit, level, text in texts:
         rows = verdicts[verdicts["not_measured"] > limit * total]
-        if rows.empty:
-            continue
         metrics = [
-            f"“{say(title)}” {n} ({n / total:.0%})"
-            for title, n in zip(rows["title"], rows["not_measured"])
+            f"“{say(title)}” {count} ({count / total:.0%})"
+            for title, count in zip(rows["title"], rows["not_measured"])
         ]
-        n = rows["not_measured"].max()
         yield from share_check(
             code,
             level,
             text,
             n,
             total,
+            above=limit,
             metrics=metrics,
         )
 

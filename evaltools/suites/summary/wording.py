@@ -158,11 +158,11 @@ def find_tag(
         return matches, {}
     named = _carriers(rules.known_tags[tag], sources, rules)
     told = [*named, *_carriers(rules.signs[tag], sources, rules)]
-    standing = []
-    for place, words in _clauses(summary, find_matches(rules.signs[tag], summary, rules)):
-        source = next((source for source, of_source in told if _is_alike(words, of_source)), None)
-        if source:
-            standing.append({**source, **place})
+    standing = [
+        {**source, **place}
+        for place, words in _clauses(summary, find_matches(rules.signs[tag], summary, rules))
+        if (source := next((source for source, of in told if _is_alike(words, of)), None))
+    ]
     left_out = named[0][0] if named and not standing else {}
     return Matches(standing, matches.let_off), left_out
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
@@ -272,16 +272,14 @@ def _decision(
 def applied(
     candidates: Sequence[Candidate],
     decisions: Mapping[str, Vote],
-) -> list[Candidate]:
+) -> Iterator[Candidate]:
     """The candidates after the decisions: DROP removes, FLIP sets the polarity, the order stays."""
-    final = []
     for candidate in candidates:
         decision = decisions.get(candidate["tuple_id"])
         if decision is None or decision.action_type in ("KEEP", "FLAG"):
-            final.append(candidate)
+            yield candidate
         elif decision.action_type == "FLIP":
-            final.append({**candidate, "polarity": decision.polarity})
-    return final
+            yield {**candidate, "polarity": decision.polarity}
 
 
 def label(candidates: Sequence[Candidate]) -> str:

@@ -6,7 +6,7 @@ text -> lenses -> candidates -> conflicts, memory -> reviewers -> arbiter -> fin
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
@@ -104,16 +104,13 @@ class SampleRun:
         *shown: Any,
     ) -> Fields:
         """Who was asked -> the reply; nothing where a stage of the sample has failed."""
-        calls = []
-        for stage in stages:
-            request = self.plan.request(
-                stage,
-                self.run["seed"],
-                self.text.text,
-                *shown,
+        seed, text = self.run["seed"], self.text.text
+        answers = await asyncio.gather(
+            *(
+                self.client.ask(self.plan.request(stage, seed, text, *shown), reply_of(stage))
+                for stage in stages
             )
-            calls.append(self.client.ask(request, reply_of(stage)))
-        answers = await asyncio.gather(*calls)
+        )
         self.stages += zip(stages, answers)
         self.latency_ms += max(answer.call.api_ms for answer in answers)
         if self.failure:
@@ -149,7 +146,7 @@ class SampleRun:
         """
         error = ": ".join(self.failure or ())
         stage1 = [] if error else self.candidates
-        final = protocol.applied(stage1, self.decisions)
+        final = [*protocol.applied(stage1, self.decisions)]
         trace = []
         for stage, answer in self.stages:
             entry = {
@@ -205,7 +202,7 @@ class SampleRun:
         }
 
 
-def _polarities(candidates: Sequence[Candidate]) -> dict[str, list[str]]:
+def _polarities(candidates: Iterable[Candidate]) -> dict[str, list[str]]:
     """Term -> the polarities of its candidates."""
     by_term = grouped(candidates, itemgetter("aspect_term"))
     return {term: [c["polarity"] for c in group] for term, group in by_term.items()}
