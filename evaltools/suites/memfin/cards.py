@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -308,15 +307,11 @@ def write_artifacts(
     folder: Path,
 ) -> None:
     """Write the files of a run into its results folder."""
-    write_jsonl(folder / "turn_eval.jsonl", turn_eval(result))
+    # a row a turn of a valid dialogue, in the order of the trace
+    turns = result.units.dropna(subset="turn_pair_id")[list(TURN_EVAL)]
+    write_jsonl(folder / "turn_eval.jsonl", _with_none(turns).to_dict("records"))
     write_json(folder / "metrics_summary.json", metrics_summary(result))
     write_text(folder / "report.md", report_md(result))
-
-
-def turn_eval(result: Run) -> list[dict[Any, Any]]:
-    """The rows of turn_eval.jsonl: one a turn of a valid dialogue, in the order of the trace."""
-    turns = result.units.dropna(subset="turn_pair_id")[list(TURN_EVAL)]
-    return _with_none(turns).to_dict("records")
 
 
 def _with_none(frame: pd.DataFrame) -> pd.DataFrame:

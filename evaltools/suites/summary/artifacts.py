@@ -25,8 +25,8 @@ from ...report.run import Run
 from ...report.text import width_of
 from .cards import in_order, in_short, why
 from .options import rules_in_force
-from .rules import METRICS
-from .states import JUDGED, TERMS, WORD_OF, finding, metric_verdicts
+from .rules import JUDGED, METRICS, TERMS
+from .states import WORD_OF, finding, metric_verdicts
 
 # column of summary_scores.csv -> that of the units
 SCORES = {

@@ -15,7 +15,8 @@ from ...report.run import Run
 from ...report.samples import Line, Place, Row, SampleView
 from ...report.study import Study
 from .options import rules_in_force
-from .states import JUDGED, STATES, TERMS, WORD_OF
+from .rules import JUDGED, TERMS
+from .states import STATES, WORD_OF
 from .wording import around
 
 LEGEND = (

@@ -31,13 +31,16 @@ from .text import composed
 
 DEFAULT_RULES = "ko-insurance"
 FOLDER = Path(__file__).parent / "rules"
-METRICS = (
-    "summary_accuracy",
-    "summary_risk_coverage",
-    "summary_non_definitive",
-    "summary_needs_followup",
-    "entity_recall",
-)
+
+# the metrics of a case -> what readers see of them
+TERMS = {
+    "summary_accuracy": "Summary accuracy",
+    "summary_risk_coverage": "Risk coverage",
+    "summary_non_definitive": "Non-definitive",
+    "summary_needs_followup": "Follow-up",
+    "entity_recall": "Entity recall",
+}
+METRICS = tuple(TERMS)
 # the metrics that have a say; the recall is described and never judged (D36)
 JUDGED = METRICS[:4]
 

@@ -33,16 +33,6 @@ WORD_OF: dict[State, str] = {"fail": "Do not ship", "look": "Check", "ok": "OK"}
 # the worst first
 STATES = tuple(WORD_OF)
 
-# what they see of a score
-TERMS = {
-    "summary_accuracy": "Summary accuracy",
-    "summary_risk_coverage": "Risk coverage",
-    "summary_non_definitive": "Non-definitive",
-    "summary_needs_followup": "Follow-up",
-    "entity_recall": "Entity recall",
-}
-
-
 # kinds of entities of which a single one without support makes a summary wrong (D23)
 FIGURES = frozenset({"amount", "percent", "duration", "date"})
 

@@ -8,7 +8,7 @@ Source: seed insurance_summary_prd 5 and 6; specification section 3.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -96,7 +96,20 @@ def score(
     cases = list(read_cases(file))
     if not cases:
         return Scored(pd.DataFrame())
-    units = score_cases(cases, options, file.warn, workers)
+    rules = rules_in_force(options)
+    alone = [case for _, case in cases]
+    chunks = [alone[start : start + CHUNK] for start in range(0, len(alone), CHUNK)]
+    parts = workers.map(partial(score_chunk, options=options), chunks)
+    units = pd.concat(parts, ignore_index=True)
+    for (line, case), unknown in zip(cases, units["unknown_tags"]):
+        for tag in json.loads(unknown):
+            file.warn(
+                "unknown-tag",
+                f"unknown tag {tag!r}, left out of what is expected; {rules.nearest_tag(tag)}",
+                line=line,
+                id=case.id,
+                field="summary_tags",
+            )
     answered_by: dict[str, int] = {}
     if options.judge == "hybrid":
         from .judge import judge_units
@@ -106,46 +119,21 @@ def score(
             cache = aside.parents[1] / "judge-cache"  # beside the results, which they outlive
             options = options.model_copy(update={"judge_cache": str(cache)})
         units, answered_by = judge_units(units, options, problems, not workers.label)
-    return Scored(finish(units, rules_in_force(options)), {"answered_by": answered_by})
+    return Scored(finish(units, rules), {"answered_by": answered_by})
 
 
 # cases that one process scores at a time
 CHUNK = 500
 
 
-def score_cases(
-    cases: Sequence[tuple[int, Case]],
-    options: SummaryOptions,
-    warn: Callable[..., None],
-    workers: Workers,
-) -> pd.DataFrame:
-    """The units frame by rule alone, a row a case in their order; evidence and lists are JSON text.
-
-    cases: (line, case). Each unknown tag is a warning, as `Problems.warn`. InputError for rules that changed
-    since the options were made.
-    """
-    rules = rules_in_force(options)
-    alone = [case for _, case in cases]
-    chunks = [alone[start : start + CHUNK] for start in range(0, len(alone), CHUNK)]
-    parts = workers.map(partial(_score_chunk, options=options), chunks)
-    units = pd.concat(parts, ignore_index=True)
-    for (line, case), unknown in zip(cases, units["unknown_tags"]):
-        for tag in json.loads(unknown):
-            warn(
-                "unknown-tag",
-                f"unknown tag {tag!r}, left out of what is expected; {rules.nearest_tag(tag)}",
-                line=line,
-                id=case.id,
-                field="summary_tags",
-            )
-    return units
-
-
-def _score_chunk(
+def score_chunk(
     chunk: Sequence[Case],
     options: SummaryOptions,
 ) -> pd.DataFrame:
-    """The rows of some cases: a hundred thousand as dictionaries would take a gigabyte."""
+    """The units of some cases by rule alone, with evidence and lists as JSON text.
+
+    Not of all at once: a hundred thousand rows as dictionaries would take a gigabyte.
+    """
     rules = rules_in_force(options)
     return pd.DataFrame([_row(case, rules) for case in chunk])
 

@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaltools import evaluate
-from evaltools.core.errors import InputError, Problems
+from evaltools.core.errors import InputError
 from evaltools.core.workers import Workers
 from evaltools.suites.summary import suite
 from evaltools.suites.summary.options import SummaryOptions, rules_in_force
 from evaltools.suites.summary.read import Case
 from evaltools.suites.summary.scoring import Score, score_case
 from evaltools.suites.summary.states import verdicts
-from evaltools.suites.summary.suite import finish, score_cases
+from evaltools.suites.summary.suite import finish, score_chunk
 from tests.files import write_lines
 
 OPTIONS = SummaryOptions()
@@ -132,16 +132,16 @@ def test_why_a_phrase_was_let_off_stands_in_the_evidence() -> None:
 
 
 def test_an_unknown_tag_is_reported_and_expected_of_nobody() -> None:
-    problems = Problems()
-    case = Case(id="a", answer="면책", metadata={"summary_tags": ["exclusion", "exclusoin"]})  # type: ignore[arg-type]
-    units = score_cases([(7, case)], OPTIONS, problems.warn, Workers())
+    case = {"id": "a", "answer": "면책", "summary_tags": ["exclusion", "exclusoin"]}
+    run = evaluate("summary", [case])
+    units, (problem,) = run.data, run.manifest.problems
     assert units.loc[0, "summary_risk_coverage"] == 1.0
     assert json.loads(units.loc[0, "summary_risk_coverage_evidence"])["unknown_tags"] == [
         "exclusoin"
     ]
     assert json.loads(units.loc[0, "unknown_tags"]) == ["exclusoin"]
-    assert [(p.code, p.line, p.id) for p in problems.kept] == [("unknown-tag", 7, "a")]
-    assert "did you mean exclusion?" in str(problems.kept[0].message)
+    assert (problem.code, problem.count) == ("unknown-tag", 1)
+    assert "did you mean exclusion?" in problem.examples[0]
 
 
 texts = st.lists(
@@ -221,7 +221,7 @@ def test_rules_that_changed_since_are_not_used_silently(tmp_path: Path) -> None:
     ("score", "passes"), [(0.9, True), (0.9 - 1e-13, True), (0.9 - 1e-9, False), (1.0, True)]
 )
 def test_a_score_on_its_threshold_passes(score: float, passes: bool) -> None:
-    units = score_cases([(1, Case(id="a", answer="90일"))], OPTIONS, Problems().warn, Workers())
+    units = score_chunk([Case(id="a", answer="90일")], OPTIONS)
     units["summary_accuracy"] = score
     done = finish(units.assign(summary_accuracy_measured=True), RULES)
     assert done["summary_accuracy_passed"].tolist() == [passes]
