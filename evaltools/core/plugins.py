@@ -70,8 +70,7 @@ def get_suite(name: Any) -> Suite:
         raise UsageError(
             f"the suite {name!r} is installed but {entry.value} cannot be loaded: {reason(e)}"
         ) from e
-    file = getattr(sys.modules[entry.module], "__file__", None)
-    return replace(suite, file=Path(file)) if file else suite
+    return replace(suite, file=Path(str(sys.modules[entry.module].__file__)))
 
 
 def load_suite_file(path: Path) -> Suite:
