@@ -88,20 +88,6 @@ def settings_of(
         raise UsageError(f"{what}: {wrong}") from e
 
 
-def fitted(
-    model: type[T],
-    value: Any,
-    report: Callable[..., None],
-    **where: Any,
-) -> T | None:
-    """A value as a record of a model; None where it does not fit, for which `misfit` calls `report`."""
-    try:
-        return model.model_validate(value)
-    except ValidationError as e:
-        misfit(e, report, **where)
-    return None
-
-
 def misfit(
     error: ValidationError,
     report: Callable[..., None],
@@ -132,29 +118,6 @@ def require_unique(names: pd.Index) -> None:
     """UsageError for two columns of one name."""
     if not names.is_unique:
         raise UsageError(f"two columns are named {names[names.duplicated()][0]!r}")
-
-
-def unique_records(
-    records: Iterable[tuple[int, R]],
-    key_of: Callable[[R], str | tuple[str, ...]],
-    file: File,
-    what: str,
-) -> Iterator[tuple[int, R]]:
-    """(line, record) of the records whose key comes for the first time; the others are reported as a second `what`."""
-    lines: dict[Any, int] = {}
-    for line, record in records:
-        key = key_of(record)
-        first = lines.setdefault(key, line)
-        if first == line:
-            yield line, record
-            continue
-        name = key if isinstance(key, str) else ": ".join(filter(None, key))
-        file.error(
-            "duplicate-id",
-            f"a second {what}; the first is on line {first}",
-            line=line,
-            id=name,
-        )
 
 
 # --- files
@@ -196,6 +159,41 @@ class File:
         except ValidationError as e:
             misfit(e, self.error)
             raise InputError(self.problems) from None
+
+    def fitted(
+        self,
+        model: type[T],
+        value: Any,
+        **where: Any,
+    ) -> T | None:
+        """A value as a record of a model; None where it does not fit, which is reported."""
+        try:
+            return model.model_validate(value)
+        except ValidationError as e:
+            misfit(e, self.error, **where)
+        return None
+
+    def unique(
+        self,
+        records: Iterable[tuple[int, R]],
+        key_of: Callable[[R], str | tuple[str, ...]],
+        what: str,
+    ) -> Iterator[tuple[int, R]]:
+        """(line, record) of the records whose key comes for the first time; the others are reported as a second `what`."""
+        lines: dict[Any, int] = {}
+        for line, record in records:
+            key = key_of(record)
+            first = lines.setdefault(key, line)
+            if first == line:
+                yield line, record
+                continue
+            name = key if isinstance(key, str) else ": ".join(filter(None, key))
+            self.error(
+                "duplicate-id",
+                f"a second {what}; the first is on line {first}",
+                line=line,
+                id=name,
+            )
 
     def text(self) -> str:
         """All of it, without its byte-order mark. InputError where it is not UTF-8."""

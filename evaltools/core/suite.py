@@ -22,7 +22,7 @@ from .errors import Problems, UsageError, reason
 from .files import Names
 from .json_files import read_jsonl
 from .metric import AnyMetric, MetricTable
-from .records import File, short, unique_records
+from .records import File, short
 
 
 class SuiteOptions(BaseModel):
@@ -283,10 +283,9 @@ def _score(
     file = File(source.files["records"], problems)
     arguments = () if type(options) is SuiteOptions else (options,)
     rows = []
-    records = unique_records(
+    records = file.unique(
         read_jsonl(file, record),
         lambda entry: str(getattr(entry, unit)),
-        file,
         f"record of this {unit}",
     )
     for line, entry in records:

@@ -26,7 +26,7 @@ from pydantic import (
 from .files import CONTROL, ending, first_names
 from .json_files import read_jsonl
 from .metric import LARGEST
-from .records import BOM, File, T, fitted, not_utf8
+from .records import BOM, File, T, not_utf8
 
 TEXTS = TypeAdapter(list[str | None])
 
@@ -122,10 +122,9 @@ def read_table(
     required = {name: info.description for name, info in fields if info.is_required()}
     key = next(iter(required), "")
     for line, values in _table_rows(file, required, column_of, sep):
-        record = fitted(
+        record = file.fitted(
             model,
             values,
-            file.error,
             line=line,
             id=values.get(key) or "",
         )

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ..core.files import Fields
 from ..core.json_files import read_json
-from ..core.records import File, T, fitted, misfit, short
+from ..core.records import File, T, misfit, short
 from ..core.tables import COLUMNS
 
 # columns of a long table or of its units that have a meaning: no further column has such a name
@@ -214,11 +214,6 @@ class Source(File):
         """(place, record) of the items that fit a model; what does not fit is reported."""
         for index, item in enumerate(items):
             place = f"{key}.{index}"
-            record = fitted(
-                model,
-                item,
-                self.error,
-                field=place,
-            )
+            record = self.fitted(model, item, field=place)
             if record is not None:
                 yield place, record

@@ -28,7 +28,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from scipy.special import ndtri
 
 from ..core.files import Fields, Names, ending, from_csv_cell
-from ..core.records import File, unique_records
+from ..core.records import File
 from ..core.tables import read_table
 from .formulas import score_t, t_quantile, wilson
 from .influence import Array
@@ -333,4 +333,4 @@ def _read(
     def key_of(row: Fields) -> Names:
         return row["case_id"], row["metric"], row.get("rater", "")
 
-    return [row for _, row in unique_records(rows, key_of, file, value)]
+    return [row for _, row in file.unique(rows, key_of, value)]

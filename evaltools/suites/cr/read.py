@@ -17,7 +17,7 @@ from pydantic import AliasChoices, Field, field_validator
 from ...core.errors import InputError, Problems
 from ...core.files import Fields, Names, toml_beside
 from ...core.json_files import read_json, read_jsonl
-from ...core.records import File, fitted, unique_records
+from ...core.records import File
 from ...core.suite import Source, SuiteOptions
 from .schema import Gold, Output, Row, Scorecard, TraceEntry, TupleRow
 from .tuples import Key, MatchPolicy, match_policy, term_of
@@ -207,7 +207,7 @@ def locate(
 def read_gold(file: File) -> dict[str, list[TupleRow]]:
     """Gold tuples by sample id. A line without an id or with a doubled one is an error."""
     uid = attrgetter("uid")
-    first = unique_records(read_jsonl(file, Gold), uid, file, "gold line for this sample")
+    first = file.unique(read_jsonl(file, Gold), uid, "gold line for this sample")
     return {row.uid: gold_rows(row) for _, row in first}
 
 
@@ -234,7 +234,7 @@ def read_override(
     if path is not None:
         with suppress(InputError):
             file = File(path, problems)
-            gate = fitted(OverrideGate, read_json(file), file.error) or gate
+            gate = file.record(OverrideGate.model_validate, read_json(file))
     has_both = None not in (gate.candidate_n, gate.applied_n)
     return {
         "has_override": has_both,

@@ -19,7 +19,7 @@ import pyarrow as pa
 from ...core.errors import Problems
 from ...core.files import Fields, beside, refuse_input, state
 from ...core.json_files import read_jsonl, shards
-from ...core.records import File, unique_records
+from ...core.records import File
 from ...core.suite import Source
 from ...core.workers import Workers
 from .read import (
@@ -157,7 +157,7 @@ def score(
         raise file.fatal("no-rows", what)
     rows = pd.concat(frames, ignore_index=True)
     ids = zip(rows["line"], rows["text_id"])
-    [*unique_records(ids, str, file, "row with this text_id")]
+    [*file.unique(ids, str, "row with this text_id")]
     problems.raise_if_failed()
     rows = rows.drop_duplicates("text_id", ignore_index=True)
     if aside is not None and keep_cards:

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from ...core.errors import InputError, Problems
 from ...core.files import Fields, dumps, first_names
 from ...core.json_files import read_json, read_jsonl
-from ...core.records import File, fitted, unique_records
+from ...core.records import File, misfit
 from ...core.suite import Source, SuiteOptions
 from ...core.workers import Workers
 from .measures import TABLES, add_dialog_ratios
@@ -104,10 +104,9 @@ def score(
     file = File(source.files["trace"], problems)
     rows: list[Fields] = []
     states: Counter[str] = Counter()
-    dialogs = unique_records(
+    dialogs = file.unique(
         read_jsonl(file, Dialog),
         lambda dialog: dialog.dialog_id,
-        file,
         "record of this dialog_id",
     )
     for line, dialog in dialogs:
@@ -220,14 +219,11 @@ def score_dialog(
     ('compliant', ['边界声明'], 3.0)
     """
     problems = Problems()
-    record = fitted(
-        Dialog,
-        dialog,
-        problems.error,
-        id=str(dialog.get("dialog_id", "")),
-    )
-    if record is None:
-        raise InputError(problems)
+    try:
+        record = Dialog.model_validate(dialog)
+    except ValidationError as e:
+        misfit(e, problems.error, id=str(dialog.get("dialog_id", "")))
+        raise InputError(problems) from None
     if not record.valid_dialog or not record.turns:
         return []
     rows = dialog_units(record, ignore_memory_keys)

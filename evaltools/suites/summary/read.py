@@ -20,7 +20,7 @@ from pydantic import (
 from pydantic_core import from_json
 
 from ...core.json_files import read_json
-from ...core.records import File, fitted, unique_records
+from ...core.records import File
 from ...core.tables import read_table, written_list
 from .rules import normal_tag
 from .text import NOTATION, composed
@@ -44,7 +44,7 @@ def read_cases(file: File) -> Iterator[tuple[int, Case]]:
         cases = _json_cases(file)
     else:
         cases = read_table(file, Case, field_of)
-    yield from unique_records(cases, lambda case: case.id, file, "case of this id")
+    yield from file.unique(cases, lambda case: case.id, "case of this id")
 
 
 def _json_cases(file: File) -> Iterator[tuple[int, Case]]:
@@ -56,10 +56,9 @@ def _json_cases(file: File) -> Iterator[tuple[int, Case]]:
         raise file.fatal("bad-structure", message, field="test_cases")
     for number, record in enumerate(cases, 1):
         name = record.get("id") if isinstance(record, dict) else None
-        case = fitted(
+        case = file.fitted(
             Case,
             record,
-            file.error,
             line=number,
             id=str(name or ""),
         )
