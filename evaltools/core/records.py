@@ -139,6 +139,11 @@ class File:
         if not path.is_file():
             message = "a folder; name a file or a run in it" if path.is_dir() else "no such file"
             raise self.fatal("missing-file", message)
+        if path.name.startswith("~$"):
+            raise self.fatal(
+                "lock-file",
+                f"the lock file of a workbook that is open in Excel; give {path.name[2:]}",
+            )
         if not os.access(path, os.R_OK):
             raise self.fatal("unreadable-file", "cannot be read: permission denied")
         with path.open("rb") as f:
