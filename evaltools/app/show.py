@@ -70,7 +70,8 @@ def _show_table(
             "interval": level,
             "p": p_head(rows),
         }
-    texts = text_table(rows, {"title": "metric", **heads, "verdict": "verdict", "metric": "id"})
+    columns = {"title": "metric", **heads, "verdict": "verdict", "metric": "id"}
+    texts = text_table(rows, columns).rename(columns=columns)
     ids = texts[["id", "metric"]].drop_duplicates()
     if shown.candidates:
         texts["verdict"] += [f" ({short})" if short else "" for short in rows["short"]]

@@ -145,21 +145,6 @@ def _write(
     return replace(run, manifest=manifest)
 
 
-def save(
-    run: Run,
-    folder: Path,
-) -> Run:
-    """Write the results folder of a run that was scored without one, of all its units.
-
-    UsageError where the result of another input is in its place.
-    """
-    stored = require_replaceable(folder)
-    if stored and [i.sha256 for i in stored.inputs] != [i.sha256 for i in run.manifest.inputs]:
-        raise UsageError(f"{folder} holds the result of something else")
-    with whole_folder(folder) as aside:
-        return replace(_write(run, aside), folder=folder)
-
-
 def load(
     folder: str | Path,
     query: str | None = None,
@@ -352,13 +337,19 @@ def read_runs(
     """The runs of all inputs: a run as it is, a results folder read, all else scored by `evaluate`.
 
     An input may hold several runs. Without `suite` it is the one that an input looks like; UsageError where that is none
-    or several.
+    or several. A run of all its units that was scored without a folder gets one under `out`; UsageError where the result
+    of another input is in its place.
     """
     for entry in as_inputs(runs):
         if isinstance(entry, Run):
             run = entry.where(query) if query else entry
             if out is not None and run.folder is None and not run.query:
-                run = save(run, out / "results" / run.name)
+                folder, inputs = out / "results" / run.name, run.manifest.inputs
+                stored = require_replaceable(folder)
+                if stored and [i.sha256 for i in stored.inputs] != [i.sha256 for i in inputs]:
+                    raise UsageError(f"{folder} holds the result of something else")
+                with whole_folder(folder) as aside:
+                    run = replace(_write(run, aside), folder=folder)
             yield run
         elif is_path(entry) and (folders := run_folders(resolve(entry))):
             yield from (load(folder, query, suite) for folder in folders)

@@ -51,7 +51,8 @@ def table(result: Result) -> pd.DataFrame:
     level = f"{result.resampling.percent} interval"
     if not result.candidates:
         columns = {"title": "Metric", "value": "Value", "interval": level, "n": "n"}
-        return text_table(result.rows_of(*names).dropna(subset="value"), columns)
+        rows = result.rows_of(*names).dropna(subset="value")
+        return text_table(rows, columns).rename(columns=columns)
     rows = result.rows_of(*names).dropna(subset="delta")
     columns = {
         "title": "Metric",

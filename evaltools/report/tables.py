@@ -12,7 +12,7 @@ from __future__ import annotations
 import base64
 import io
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,8 +27,8 @@ from .text import interval, number, p_text, text_rows, titled, whole
 # rows that a table shows
 ROWS = 200
 
-# texts of `shown_texts` -> their heads in files and reprs
-PLAIN = {name: name for name in ("metric", "value", "interval", "n", "method")}
+# texts of `shown_texts` that stand for an estimate in files and reprs
+PLAIN = ("metric", "value", "interval", "n", "method")
 
 
 @dataclass(repr=False)
@@ -136,15 +136,11 @@ def p_head(rows: pd.DataFrame) -> str:
 
 def text_table(
     rows: pd.DataFrame,
-    columns: Mapping[str, str] = PLAIN,
+    columns: Iterable[str] = PLAIN,
 ) -> pd.DataFrame:
-    """Estimates, or a comparison, as text, a row each. `columns`: text of `shown_texts` -> its head."""
+    """Estimates, or a comparison, as text, a row each: these texts of `shown_texts`."""
     texts = [shown_texts(row) for row in rows.to_dict("records")]
-    return pd.DataFrame(
-        texts,
-        columns=list(columns),
-        dtype=object,
-    ).rename(columns=columns)
+    return pd.DataFrame(texts, columns=list(columns), dtype=object)
 
 
 def by_condition(rows: pd.DataFrame) -> pd.DataFrame:
