@@ -29,9 +29,9 @@ from .facts import (
     HIGH,
     LOW,
     NEGATIVE,
-    OPPOSITE,
     OPPOSITE_BOUND,
     OPPOSITE_PAYMENT,
+    OPPOSITES,
     Fact,
     clause_facts,
     closing,
@@ -382,6 +382,6 @@ def _total(
 
 def _contradicted(one: Fact, other: Fact) -> str:
     """The name of what the one says of which the other says the opposite; "" for nothing."""
-    of_other = other.says - one.says
-    opposites = (OPPOSITE[side] for side in sorted(one.says & OPPOSITE.keys() - other.says))
-    return next((why for side, why in opposites if side in of_other), "")
+    of_one, of_other = one.says - other.says, other.says - one.says
+    found = (why for pair, why in OPPOSITES.items() if pair & of_one and pair & of_other)
+    return next(found, "")

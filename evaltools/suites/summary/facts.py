@@ -36,14 +36,12 @@ OPPOSITE_BOUND = "the source puts the opposite bound on it"
 EXISTENCE = "one says that there is none, the other that there is"
 CHANGE = "the source says the opposite change"
 
-_OPPOSITES = {
-    (LOW, HIGH): OPPOSITE_BOUND,
-    (PAID, DENIED): OPPOSITE_PAYMENT,
-    (PRESENT, ABSENT): EXISTENCE,
-    (UP, DOWN): CHANGE,
-}
-OPPOSITE = {
-    one: (other, why) for pair, why in _OPPOSITES.items() for one, other in (pair, pair[::-1])
+# of several the first counts
+OPPOSITES = {
+    frozenset({LOW, HIGH}): OPPOSITE_BOUND,
+    frozenset({PAID, DENIED}): OPPOSITE_PAYMENT,
+    frozenset({PRESENT, ABSENT}): EXISTENCE,
+    frozenset({UP, DOWN}): CHANGE,
 }
 
 
