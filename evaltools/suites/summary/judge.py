@@ -99,7 +99,7 @@ def trigger(case: Fields, metric: str) -> str | None:
             "ambiguous follow-up wording": case["ambiguous_followup"],
         },
     }
-    return next((why for why, fires in zones[metric].items() if fires), None)
+    return next((why for why, fires in zones.get(metric, {}).items() if fires), None)
 
 
 def questions(units: pd.DataFrame) -> list[Question]:
