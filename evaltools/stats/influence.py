@@ -89,12 +89,9 @@ class Formula:
         is_known = [not (ratio.denominator or ratio.needs) for ratio in self.ratios]
         return np.where((needs != 0) | is_known, ratios, np.nan)
 
-    def values(self, sums: Array) -> Array:
+    def values(self, sums: Array) -> Any:
         """The metric: (4, ..., ratios) -> (...); nan is not measured."""
-        return self.of_ratios(self.ratio_values(sums))
-
-    def of_ratios(self, ratios: Array) -> Any:
-        """The metric: (..., ratios) -> (...)."""
+        ratios = self.ratio_values(sums)
         return rounded(ratios @ self.weights, np.abs(ratios) @ np.abs(self.weights))
 
 
@@ -370,7 +367,7 @@ class Cells:
     @cached_property
     def value(self) -> Any:
         """The metric of every seed, (seeds,); nan where it is not measured."""
-        return self.formula.of_ratios(self.ratios)
+        return self.formula.values(self.totals)
 
     @cached_property
     def takes_part(self) -> Array:
