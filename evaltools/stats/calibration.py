@@ -24,7 +24,7 @@ from unicodedata import normalize
 
 import numpy as np
 import pandas as pd
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 from scipy.special import ndtri
 
 from ..core.files import Fields, Names, ending, from_csv_cell
@@ -58,8 +58,9 @@ def calibrate(
     """How scores (`read_scores`) agree with labels (`read_labels`), and the mean that people would give: (frame, notes).
 
     The frame has COLUMNS, a row a metric that has labels; null: not measured. Notes are a sentence for each metric with
-    labels of cases that were not measured, and one for all whose labels are fewer than LEAST. Several raters of a case count as their mean. What was not `measured` takes no part. A score passes from its
-    `threshold` on, from 0.5 where it has none.
+    labels of cases that were not measured, and one for all whose labels are fewer than LEAST. Several raters of a case
+    count as their mean. What was not `measured` takes no part. A score passes from its `threshold` on, from 0.5 where it
+    has none.
 
     >>> cases = [f"c{i}" for i in range(60)]
     >>> scores = pd.DataFrame({"case_id": cases, "metric": "m", "score": [0.0, 1.0] * 30})
@@ -237,6 +238,13 @@ class Scored(Row):
     measured: Annotated[bool, BeforeValidator(lambda value: value is None or value)] = True
 
 
+class Label(Row):
+    """A row of a file of labels; without a label it counts as not labelled yet."""
+
+    label: Share | None
+    rater: Annotated[str, BeforeValidator(lambda name: name or "")] = ""
+
+
 def label_value(value: Any, scale: tuple[float, float] = (0, 1)) -> Any:
     """A label from 0 to 1, as people write them: a number of the scale, yes or no, pass or fail, 합격 or 불합격.
 
@@ -292,14 +300,9 @@ def read_labels(
     wrong: a label of another scale, a case that is not in the `scores`, a second label of one rater.
     has_scores: the file is that of the scores, where a case may lack one.
     """
-
-    class Label(Row):
-        label: Annotated[Share | None, BeforeValidator(partial(label_value, scale=scale))] = Field(
-            description="사람 판정"
-        )
-        rater: Annotated[str, BeforeValidator(lambda name: name or "")] = ""
-
-    rows = _read(file, Label, "label")
+    in_scale = BeforeValidator(partial(label_value, scale=scale))
+    field: Any = (Annotated[Share | None, in_scale], Field(description="사람 판정"))
+    rows = _read(file, create_model("Label", __base__=Label, label=field), "label")
     known = set(zip(scores["case_id"], scores["metric"]))
     for row in rows:
         if not has_scores and (row["case_id"], row["metric"]) not in known:

@@ -118,7 +118,8 @@ def compare_all(
     """Every other condition against the first, over every metric: the table of `Comparison`, by candidate.
 
     `conditions` were labelled together. `headline`: metrics that are tested together, but for the first with a
-    direction, the primary one, which is tested alone; of several candidates these tests are one family. `margin`: metric -> largest difference that does not matter, in units of the metric.
+    direction, the primary one, which is tested alone; of several candidates these tests are one family. `margin`:
+    metric -> largest difference that does not matter, in units of the metric.
 
     Raises UsageError for a margin that cannot be tested, KeyError for a headline metric that the table lacks;
     NothingPaired for sides without a unit in common.

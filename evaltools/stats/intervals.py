@@ -88,15 +88,13 @@ def interval_of(
         n_that_vary = e.differs.sum() if e.is_difference else _n_off_commonest(e)
         if n_that_vary >= MIN_UNITS:
             return Interval(*draws.bounds(alpha, method), method)
-    of_seeds = _over_seeds(e, alpha, unseen) if e.parts else Interval()
     if e.is_within and (e.is_difference or e.parts):
         sizes = [effective_units(side.ratio_shares.mean(axis=0)) for side in e.sides]
         # few units of one ratio would pass for as many as another has
         if any(min(n) < min(ROUGH, max(n) / 2) for n in sizes):
-            # MOVER does not see what seeds bring to several ratios at once
-            return _wider(_of_ratios(e, alpha, unseen), of_seeds)
+            return _of_ratios(e, alpha, unseen)
     if e.parts:
-        return of_seeds
+        return _over_seeds(e, alpha, unseen)
     if not e.is_within:
         return _t_interval(e, alpha, draws)
     if e.is_difference:
@@ -228,7 +226,7 @@ def _of_ratios(
     alpha: float,
     unseen: float,
 ) -> Interval:
-    """The interval of a sum of ratios by that of each alone, of one run its score-t; of a difference for these runs."""
+    """The interval of a sum of ratios by that of each alone, for the same new samples and seeds."""
     weights = e.sides[0].formula.weights
     used = np.flatnonzero(weights).tolist()
     return _joined(
@@ -254,10 +252,7 @@ def _joined(
     """
     ends = []
     for part in parts:
-        if part.is_difference and part.n_units:
-            bound = _of_difference(part, alpha, unseen)
-        else:
-            bound = interval_of(part, alpha)
+        bound = interval_of(part, alpha, unseen=unseen)
         is_known = not part.n_units and (e.is_difference or e.parts)
         unknown = (part.value, part.value) if is_known else part.limits
         ends.append(unknown if bound.method == "none" else bound[:2])
