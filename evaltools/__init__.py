@@ -6,8 +6,6 @@ metrics of one's own, `jsonl_suite` a suite with `SuiteOptions`, `Check` and `Br
 names a bundled example.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 
@@ -47,9 +45,9 @@ _LAZY = {
     "Source": "core.suite",
     "Breakdown": "core.suite",
     "Workers": "core.workers",
-    "Check": "core.check",
+    "Check": "core.estimates",
     "jsonl_suite": "core.suite",
-    "get_suite": "core.plugins",
+    "get_suite": "core.suite",
     "speak": "core.language",
     "example": "core.files",
     "InputError": "core.errors",

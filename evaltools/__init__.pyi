@@ -1,9 +1,9 @@
 """What `import evaltools` gives, for editors and type checkers: the names are loaded when they are first used."""
 
-from .core.check import Check as Check
 from .core.errors import InputError as InputError
 from .core.errors import Problems as Problems
 from .core.errors import UsageError as UsageError
+from .core.estimates import Check as Check
 from .core.estimates import Resampling as Resampling
 from .core.files import example as example
 from .core.language import speak as speak

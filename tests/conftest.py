@@ -112,7 +112,7 @@ def hostile(shared: Callable[[str, Callable[[Path], object]], Path]) -> Path:
 @pytest.fixture(autouse=True)
 def _no_suites_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
     """A suite that a test reads from a file is known to that test only."""
-    monkeypatch.setattr("evaltools.core.plugins.FROM_FILES", {})
+    monkeypatch.setattr("evaltools.core.suite.FROM_FILES", {})
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ import make
 import matplotlib
 import pytest
 
-from evaltools.suites.cr.inference.config import read_config
+from evaltools.suites.cr.inference.plan import read_config
 from evaltools.suites.summary.rules import load_rules
 
 from .app.calling import without_pages

@@ -12,10 +12,9 @@ import pytest
 import evaltools
 from evaltools.core.errors import InputError, Problem, Problems
 from evaltools.core.estimates import Resampling
-from evaltools.core.json_files import read_json
-from evaltools.core.plugins import get_suite
-from evaltools.core.records import File
-from evaltools.core.scoring import score_units
+from evaltools.core.records import File, read_json
+from evaltools.core.results import score_units
+from evaltools.core.suite import get_suite
 from evaltools.core.workers import Workers
 from evaltools.stats.intervals import estimate
 

@@ -10,20 +10,11 @@ from typing import Any, NamedTuple
 
 from pydantic_core import to_jsonable_python
 
-from ..core import plugins
 from ..core.errors import InputError, Problems, UsageError, bar, echo, tell
-from ..core.files import (
-    RUN_NAME,
-    condition_of,
-    find_runs,
-    first_names,
-    resolve,
-    safe_name,
-)
+from ..core.files import RUN_NAME, Fields, condition_of, find_runs, first_names, resolve, safe_name
 from ..core.language import language, say, speak, speaking
-from ..core.results import result_hash, run_folders
-from ..core.scoring import locate, run_names
-from ..core.suite import Suite
+from ..core.results import locate, result_hash, run_folders, run_names
+from ..core.suite import FROM_FILES, Suite
 from ..core.workers import Workers
 from ..report.evaluate import evaluate, load, study
 from ..report.gallery import build, replaceable
@@ -46,7 +37,7 @@ class Batch:
     """
 
     suite: Suite
-    options: dict[str, Any]
+    options: Fields
     reports: dict[str, ReportJob] = field(default_factory=dict)
     done: set[str] = field(default_factory=set)
     lost: dict[str, int] = field(default_factory=dict)
@@ -55,10 +46,10 @@ class Batch:
     def suite_name(self) -> str:
         """What other processes know the suite by: its name, or the file that it came from."""
         suite = self.suite
-        return str(suite.file) if suite.name in plugins.FROM_FILES else suite.name
+        return str(suite.file) if suite.name in FROM_FILES else suite.name
 
     @property
-    def suite_options(self) -> dict[str, Any]:
+    def suite_options(self) -> Fields:
         """The options of the suite."""
         names = self.suite.options.model_fields
         return {name: value for name, value in self.options.items() if name in names}

@@ -4,8 +4,6 @@ Exit status: 0 done; 1 gate not met; 2 wrong usage; 3 bad input; 4 a report fail
 a run could not be worked on for a reason outside of its input (full disk, killed process); 130 interrupted.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import signal

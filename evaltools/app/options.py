@@ -1,7 +1,5 @@
 """Options that several commands take, those of suites, and the commands whose runs say which suite that is."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from copy import copy
@@ -29,8 +27,8 @@ from ..core.commands import (
 from ..core.errors import UsageError, echo
 from ..core.files import find_runs, resolve, safe_name
 from ..core.language import LANGUAGES, PACKAGE
-from ..core.plugins import get_suite
 from ..core.results import run_folders
+from ..core.suite import get_suite
 from ..core.workers import Workers
 from ..report.evaluate import suite_of_run
 

@@ -1,13 +1,11 @@
 """What the terminal says of a run or a study: its finding, its headline in a table, and cautions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pandas as pd
 
-from ..core.check import LEVEL_WORDS, Check
 from ..core.errors import echo, paragraph, terminal_table, write
+from ..core.estimates import LEVEL_WORDS, Check
 from ..report import study_sentences
 from ..report.run import Run
 from ..report.study import Study

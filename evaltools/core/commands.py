@@ -3,8 +3,6 @@
 The commands of a group are loaded when they are asked for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from importlib import import_module
@@ -161,7 +159,7 @@ def _read_suite(
     option: click.Parameter,
     path: Path | None,
 ) -> None:
-    from .plugins import load_suite_file
+    from .suite import load_suite_file
 
     if path:
         context.meta["suite"] = load_suite_file(path)
@@ -199,7 +197,7 @@ class SuiteGroup(click.Group):
         self.load = load
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        from .plugins import suite_names
+        from .suite import suite_names
 
         return [*suite_names(), *super().list_commands(ctx)]
 

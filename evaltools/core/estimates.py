@@ -1,19 +1,28 @@
-"""Settings of the intervals, the one form of an estimate, and the frames that are made from it for users and files.
+"""Settings of the intervals, the one form of an estimate, and what a reader must know before believing one.
 
 A run, a condition over its seeds and a part of a run all hold rows of COLUMNS. Every public frame, metrics.json and
 every CSV of estimates is made here, so that their column names are decided in one place.
+
+Codes of checks are stable. A blocking check says that some metrics mean nothing here, however they were computed.
+Checks of this module are those that any suite may need: few units, what never varies, texts that come twice, units
+and seeds that lack.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from operator import attrgetter
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field
 
-from .check import Check
+from .files import Fields, Names, grouped
+from .language import first_ten, say
+from .metric import metric_title
 
 # A row of estimates, or of a comparison
 Row = Mapping[Any, Any]
@@ -92,7 +101,7 @@ def from_public(frame: pd.DataFrame) -> pd.DataFrame:
     return complete(frame.rename(columns={"name": "metric"}).astype(dict.fromkeys(NUMBERS, float)))
 
 
-def plain_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
+def plain_rows(frame: pd.DataFrame) -> list[Fields]:
     """The rows of a frame as JSON can hold them: a null is None, numbers are Python's own."""
     return frame.astype(object).where(frame.notna(), None).to_dict("records")
 
@@ -135,3 +144,260 @@ class Resampling(BaseModel):
     def percent(self) -> str:
         """The confidence as it is shown: "95%"."""
         return f"{100 * self.confidence:.4g}%"
+
+
+Level = Literal["info", "warning", "blocking"]
+
+LEVEL_WORDS = {
+    "blocking": "Cannot be measured",
+    "warning": "Caution",
+    "info": "Note",
+}
+# the word that stands before a check of each level; the worst first
+
+LEVELS = tuple(LEVEL_WORDS)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was found, in `n` of `of` units (0 of 0 where it is no count).
+
+    `message` is a finished sentence. `blocks` names the metrics that mean nothing because of it.
+
+    >>> Check("few-units", "warning", "only 3 units (case_id)", n=3, of=3).message
+    'only 3 units (case_id)'
+    """
+
+    code: str
+    level: Level
+    message: str
+    n: int = 0
+    of: int = 0
+    blocks: Names = ()
+
+
+# the checks of a run, as they are found
+Checks = Iterator[Check]
+
+
+def share_check(
+    code: str,
+    level: Level,
+    text: str,
+    n: int,
+    of: int,
+    blocks: Names = (),
+    /,
+    above: float = 0,
+    **values: Any,
+) -> Checks:
+    """The check of what was found in more than a share of the units (`above`; by default in any), else none.
+
+    The text says in how many, {n} of {of}; further values fill its other places.
+
+    >>> [check.message for check in share_check("empty", "warning", "{n} of {of} replies are empty", 2, 1200)]
+    ['2 of 1,200 replies are empty']
+    >>> [*share_check("empty", "warning", "{n} of {of} replies are empty", 2, 1200, above=0.05)]
+    []
+    """
+    if n > above * of:
+        message = say(text, n=f"{n:,.0f}", of=f"{of:,.0f}", **values)
+        yield Check(code, level, message, int(n), int(of), blocks)
+
+
+def check_lines(checks: Iterable[Check]) -> list[str]:
+    """The checks as lines of text, each with the word of its level."""
+    return [f"{say(LEVEL_WORDS[check.level])}: {check.message}" for check in checks]
+
+
+def worst_first(checks: Iterable[Check]) -> list[Check]:
+    """The checks in the order of their levels."""
+    return sorted(checks, key=lambda check: LEVELS.index(check.level))
+
+
+def checks_of_runs(runs: Sequence[Sequence[Check]]) -> list[Check]:
+    """The checks of several runs, one a code: counts are added, metrics that any blocks are blocked.
+
+    Behind a sentence stands in how many of the runs it holds. Where they differ it is that of the worst run, and says so.
+    """
+    combined = []
+    for checks in grouped(chain(*runs), attrgetter("code")).values():
+        worst = min(
+            checks, key=lambda check: (LEVELS.index(check.level), -check.n / (check.of or 1))
+        )
+        message = worst.message
+        if len(runs) > 1:
+            text = "{message} (in {runs} of {total} runs)"
+            if any(check.message != message for check in checks):
+                text = "{message} (in the worst of {total} runs)"
+            message = say(text, message=message, runs=len(checks), total=len(runs))
+        whole = replace(
+            worst,
+            message=message,
+            n=sum(check.n for check in checks),
+            of=sum(check.of for check in checks),
+            blocks=tuple(dict.fromkeys(chain(*(check.blocks for check in checks)))),
+        )
+        combined.append(whole)
+    return worst_first(combined)
+
+
+MIN_CONSTANT_UNITS = 10  # fewest units for which a constant metric raises a check
+MIN_UNITS = 30  # fewer resampling units than this raise a check
+
+
+def few_units(
+    n: int,
+    unit: str,
+    n_samples: int,
+) -> Checks:
+    """Intervals from few units are wide, and their coverage is not that of many. `n_samples`: where units are clusters."""
+    text = "Only {n} samples ({unit}): intervals are wide, and one sample can change the result."
+    if n_samples:
+        text = "Only {n} clusters of {samples} samples: intervals are wide, and one cluster can change the result."
+    elif n == 1:
+        text = "Only 1 sample ({unit}): it decides the result alone."
+    if n < MIN_UNITS:
+        yield from share_check(
+            "few-units",
+            "warning",
+            text,
+            n,
+            n,
+            unit=unit,
+            samples=n_samples,
+        )
+
+
+def constant_metrics(
+    estimates: pd.DataFrame,
+    headline: Sequence[str],
+    unit_values: Callable[[str], pd.Series],
+) -> Checks:
+    """Metrics of the headline that have one value in all units, so that they tell no two systems apart.
+
+    `unit_values`: the metric of each unit alone.
+    """
+    rows = estimates[estimates["metric"].isin(headline)]
+    rows = rows[rows["n_units"] >= MIN_CONSTANT_UNITS]
+    at_an_end = (rows["ci_low"] == rows["value"]) | (rows["ci_high"] == rows["value"])
+    rows = rows[(rows["ci_method"] == "none") | at_an_end | (rows["value"] == 0)]
+    # gains and losses may add up to 0
+    n_values = rows["metric"].map(lambda metric: unit_values(metric).nunique())
+    rows = rows[n_values == 1]
+    metrics = [f"{title} = {value:g}" for title, value in zip(_titles(rows), rows["value"])]
+    return share_check(
+        "constant-metric",
+        "info",
+        "The same in all samples: {metrics}",
+        len(rows),
+        len(headline),
+        metrics=first_ten(metrics),
+    )
+
+
+def duplicate_texts(
+    units: pd.DataFrame,
+    column: str,
+    unit: str,
+) -> Checks:
+    """Units that have the same text are no independent samples."""
+    if column not in units:
+        return
+    texts = units.drop_duplicates(unit)[column].dropna()
+    texts = texts[texts.astype(str).str.strip() != ""]
+    n_doubled = texts.duplicated(keep=False).sum()
+    yield from share_check(
+        "duplicate-texts",
+        "warning",
+        "{n} samples share a text, so they are not independent: the true intervals are wider.",
+        n_doubled,
+        len(texts),
+    )
+
+
+# code -> what is said of runs that lack units which others have, and of conditions that lack seeds
+LACKING = {
+    "missing-units": "Not all runs have all {total} samples: {who}. Values of a run rest on its own samples.",
+    "missing-seeds": "not all conditions have all of the {total} seeds: {who}",
+}
+
+
+def lacking(
+    code: str,
+    missing: Mapping[str, Sequence[str] | int],
+    total: int,
+) -> Checks:
+    """Runs, or conditions, that lack what others have. `missing`: name -> what it lacks of `total`, or how much."""
+    n, sentences = 0, []
+    for name, what in missing.items():
+        if what:
+            n += what if isinstance(what, int) else len(what)
+            count = what if isinstance(what, int) else first_ten(what)
+            sentences.append(say("{run} lacks {count}", run=name, count=count))
+    return share_check(
+        code,
+        "warning",
+        LACKING[code],
+        n,
+        total * len(missing),
+        total=total,
+        who=first_ten(sentences),
+    )
+
+
+def _titles(rows: pd.DataFrame) -> list[str]:
+    """The titles of rows of estimates or of a comparison, in quotation marks."""
+    return [f"“{metric_title(*names)}”" for names in zip(rows["metric"], rows["title"])]
+
+
+def one_sided_missing(
+    differences: pd.DataFrame,
+    signed: Callable[[Any], str],
+) -> Checks:
+    """Cells that only one side of a comparison has: they take no part, and could change the difference.
+
+    `differences`: rows of a comparison, those of the metrics that lead. One check a candidate, on the first metric
+    that lacks cells. `signed`: a difference as it is shown.
+    """
+    n_missing = differences["missing_baseline"] + differences["missing_candidate"]
+    rows = differences.assign(n=n_missing, shown=_titles(differences))[n_missing > 0]
+    for row in rows.drop_duplicates("candidate").to_dict("records"):
+        text = (
+            "{n} of {of} values of {shown} are wholly or partly missing on one side ({baseline} lacks {missing_baseline}, "
+            "{candidate} lacks {missing_candidate})"
+        )
+        if pd.notna(row["delta_worst"]) and pd.notna(row["delta_best"]):
+            text += (
+                "; were they all the worst, the difference over all {of} would be {delta_worst}, all the best, "
+                "{delta_best}"
+            )
+            row |= {end: signed(row[end]) for end in ("delta_worst", "delta_best")}
+        n, of = row.pop("n"), row.pop("n_cells")
+        yield from share_check("one-sided-missing", "warning", text, n, of, **row)
+
+
+def not_random(differences: pd.DataFrame) -> Checks:
+    """Metrics of which one side lacks other samples than it has: its values are no fair part of all.
+
+    `differences`: rows of a comparison, those of the metrics that lead.
+    """
+    text = (
+        "What is missing between {baseline} and {candidate} is perhaps not missing at random: on {metrics} the samples "
+        "that one side lacks have other values on the other side (a test at 5%). No verdict."
+    )
+    # a frame without rows holds no truth values
+    is_unfair = differences["not_random"].astype(bool)
+    unfair = differences[is_unfair]
+    for _, rows in unfair.groupby("candidate", sort=False):
+        row = rows.iloc[0]
+        yield from share_check(
+            "missing-not-random",
+            "blocking",
+            text,
+            row["missing_baseline"] + row["missing_candidate"],
+            row["n_cells"],
+            baseline=row["baseline"],
+            candidate=row["candidate"],
+            metrics=first_ten(_titles(rows)),
+        )

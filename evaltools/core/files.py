@@ -1,7 +1,5 @@
 """Files that appear whole or not at all, where the package keeps its own, and the names of runs."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import json

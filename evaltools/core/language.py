@@ -5,8 +5,6 @@ package of this one. What has none stays English. Files that programs read (CSV,
 the language.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence

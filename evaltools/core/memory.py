@@ -1,7 +1,5 @@
 """Data in memory as an input: frames and lists of records are written as the file that a suite reads."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator, Mapping

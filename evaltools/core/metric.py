@@ -5,8 +5,6 @@ Difference and Mean. Files, reports, docs and tests are made from this table.
 `stats.influence` computes its values.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from .errors import UsageError
-from .files import nearest
+from .files import Names, nearest
 from .language import say
 
 Better = Literal["higher", "lower", "none"]
@@ -149,7 +147,7 @@ class Mean(_Entry):
     {'f1_positive': 0.5, 'f1_negative': 0.5}
     """
 
-    of: tuple[str, ...]
+    of: Names
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -24,9 +24,8 @@ from pydantic import (
 )
 
 from .files import CONTROL, ending, first_names
-from .json_files import read_jsonl
 from .metric import LARGEST
-from .records import BOM, File, T, not_utf8
+from .records import BOM, File, T, not_utf8, read_jsonl
 
 TEXTS = TypeAdapter(list[str | None])
 

@@ -1,7 +1,5 @@
 """One map over tasks: in this process, in several of this machine, or on a dask cluster."""
 
-from __future__ import annotations
-
 import logging
 import multiprocessing
 import os

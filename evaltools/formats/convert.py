@@ -1,7 +1,5 @@
 """`evaltools convert FORMAT FILE... -o FILE`: other tools' files as ours."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """Test runs of deepeval: .latest_run_full.json and .latest_test_run.json."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Logs of Inspect: .eval (a zip of a header and samples) and .json."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """A sentence and its tuples on each line: NIKL, ASTE and TASD triplets, ASQP and ACOS quadruples."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Callable, Sequence
@@ -10,8 +8,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from pydantic import BaseModel, BeforeValidator, Field
 
 from ..core.files import Fields, dumps
-from ..core.json_files import read_jsonl
-from ..core.records import not_utf8, short
+from ..core.records import not_utf8, read_jsonl, short
 from .source import Records, Rows, Source, Unfit, opinion
 
 # a longer line of text is no sample of a data set

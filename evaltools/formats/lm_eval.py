@@ -1,14 +1,12 @@
 """Samples of lm-evaluation-harness: samples_TASK_DATE.jsonl, beside it results_DATE.json."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from typing import Any
 
 from pydantic import ConfigDict, Field
 
-from ..core.json_files import read_jsonl, read_model
+from ..core.records import read_jsonl, read_model
 from .source import Records, Row, Score, Source, at, score_rows
 
 NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT.+)\.jsonl")

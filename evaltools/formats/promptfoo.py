@@ -1,7 +1,5 @@
 """Results of promptfoo: results.json, version 3."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable

@@ -1,12 +1,10 @@
 """Rows of ragas: JSONL or CSV, a column a metric."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pydantic import AliasChoices, ConfigDict, Field
 
-from ..core.files import ending
+from ..core.files import Fields, ending
 from ..core.tables import TABLES, read_table, written_list
 from .source import Records, Row, Score, Source, score_rows
 
@@ -60,7 +58,7 @@ class Line(Row):
     )
 
     @property
-    def columns(self) -> dict[str, Any]:
+    def columns(self) -> Fields:
         """The other columns."""
         return self.model_extra or {}
 

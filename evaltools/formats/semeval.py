@@ -1,7 +1,5 @@
 """SemEval 2014 task 4, 2015 task 12 and 2016 task 5: XML, entities refused."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 from xml.etree.ElementTree import Element, ParseError
 

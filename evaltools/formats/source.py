@@ -1,7 +1,5 @@
 """A file of another tool: its records one by one, what is wrong with them, and the rows that they become."""
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -11,8 +9,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ..core.files import Fields
-from ..core.json_files import read_json
-from ..core.records import File, T, misfit, short
+from ..core.records import File, T, misfit, read_json, short
 from ..core.tables import COLUMNS
 
 # columns of a long table or of its units that have a meaning: no further column has such a name

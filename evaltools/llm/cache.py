@@ -5,8 +5,6 @@ the files are written. Runs may share a folder. Only replies that passed the che
 and no text of a request.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 from contextlib import suppress

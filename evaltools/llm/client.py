@@ -30,7 +30,7 @@ from tenacity import (
 )
 
 from ..core.errors import Problems, UsageError
-from ..core.files import Fields, bytes_hash, dumps
+from ..core.files import Fields, Names, bytes_hash, dumps
 from .cache import ReplyCache
 from .messages import (
     FORM_REFUSED,
@@ -133,7 +133,7 @@ class Client:
     cache: Path | None = None
     problems: Problems = field(default_factory=Problems)
     limits: Limits = field(default_factory=Limits)
-    keys: tuple[str, ...] = ("OPENAI_API_KEY",)
+    keys: Names = ("OPENAI_API_KEY",)
     concurrency: int = 4
     repairs: int = 0
     fresh: bool = False

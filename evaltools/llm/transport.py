@@ -3,8 +3,6 @@
 Imported when the first request is sent: the rest of the package works without the SDK.
 """
 
-from __future__ import annotations
-
 from contextlib import aclosing
 from typing import Any
 

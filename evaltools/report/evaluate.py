@@ -1,7 +1,5 @@
 """From inputs to numbers: the public `evaluate`, `study` and `compare`, and `load` of a result that was written before."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
@@ -20,6 +18,7 @@ from ..core.estimates import Method, Resampling
 from ..core.files import (
     LONGEST_NAME,
     RUN_NAME,
+    Fields,
     bytes_hash,
     condition_of,
     find_runs,
@@ -30,19 +29,22 @@ from ..core.files import (
 )
 from ..core.manifest import require_replaceable, whole_folder
 from ..core.memory import as_files, is_data, is_path
-from ..core.plugins import get_suite, suite_of_path, with_metrics
 from ..core.records import settings_of
 from ..core.results import (
     UNITS,
     is_current,
+    locate,
+    planned_manifest,
     read_manifest,
     read_result,
+    require_target,
     run_folders,
+    run_names,
+    score_source,
     suite_of_manifest,
     write_result,
 )
-from ..core.scoring import locate, planned_manifest, require_target, run_names, score_source
-from ..core.suite import Suite
+from ..core.suite import Suite, get_suite, suite_of_path, with_metrics
 from ..core.workers import Workers
 from .result import Result, require_comparable
 from .run import Run, make_run
@@ -413,7 +415,7 @@ def _is_values(side: Any) -> bool:
 def _as_tables(
     baseline: Any,
     candidate: Any,
-) -> Iterator[list[dict[str, Any]]]:
+) -> Iterator[list[Fields]]:
     """The two sides as rows of a long table of the metric "value". Series pair by their index, all else by position.
 
     UsageError for lists of different lengths.

@@ -4,8 +4,6 @@ No function computes a statistic of its own: intervals are drawn from the column
 without axes.
 """
 
-from __future__ import annotations
-
 import io
 import math
 import textwrap

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
-from ..core.check import (
+from ..core.estimates import (
     LEVEL_WORDS,
     Check,
     checks_of_runs,

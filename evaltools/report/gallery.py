@@ -1,17 +1,14 @@
 """The gallery: one static, self-contained page with a table of all results of an output folder."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 from ..core.errors import UsageError
-from ..core.files import HTML, write_text
-from ..core.json_files import read_model
+from ..core.files import HTML, Fields, write_text
 from ..core.language import say, speaking
 from ..core.manifest import NAME, Manifest
+from ..core.records import read_model
 from ..core.results import METRICS, MetricsFile, spoilt_files
 from .page import page
 from .tables import shown_texts
@@ -29,7 +26,7 @@ LEVELS = {
 }
 
 # what the template shows of a result: texts from its files, which it clips and escapes
-Card = dict[str, Any]
+Card = Fields
 
 
 def build(out: Path) -> Path:

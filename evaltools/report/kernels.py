@@ -4,8 +4,6 @@ The folder that a command is called in, and the user's home, take no part in a r
 startup file or style there, and imports no module but what the command's own path finds there alone.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Running the report notebooks: papermill executes, nbconvert renders, and both files appear whole or not at all."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -17,7 +15,6 @@ from multiprocessing.context import ForkProcess
 from pathlib import Path
 from typing import Any
 
-from ..core import plugins
 from ..core.errors import WorkFailed
 from ..core.files import (
     HTML,
@@ -32,6 +29,7 @@ from ..core.files import (
 )
 from ..core.language import say, speak
 from ..core.manifest import changed_files, locked, set_aside
+from ..core.suite import FROM_FILES
 from . import page, paper
 from .study import Study
 
@@ -212,7 +210,7 @@ def run_kernel(draft: Path) -> None:
     """
     from . import kernels
 
-    is_apart = plugins.FROM_FILES or current_process().daemon or os.environ.get(OPTION) == "spawn"
+    is_apart = FROM_FILES or current_process().daemon or os.environ.get(OPTION) == "spawn"
     process: Any
     if is_apart or sys.platform != "linux":
         # -P leaves the working directory out of sys.path

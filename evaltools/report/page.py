@@ -21,7 +21,7 @@ from markupsafe import Markup
 
 from ..core.errors import visible
 from ..core.estimates import is_null
-from ..core.files import asset_dir
+from ..core.files import Names, asset_dir
 from ..core.language import language, listed, say
 from .text import (
     anchor,
@@ -190,7 +190,7 @@ ANSWERED = re.compile("[" + re.sub(r"\w{4}", r"\\u\g<0>", BLOCKS.replace(" ", ""
 
 
 @cache
-def families() -> tuple[str, ...]:
+def families() -> Names:
     """The families for `font.family`, by preference; the shipped face is registered on first use."""
     from matplotlib import font_manager
 

@@ -10,10 +10,9 @@ import pandas as pd
 from pandas.api.types import is_bool_dtype
 
 from .. import __version__
-from ..core.check import Check, check_lines
 from ..core.errors import UsageError
-from ..core.estimates import Resampling
-from ..core.files import natural, nearest
+from ..core.estimates import Check, Resampling, check_lines
+from ..core.files import Names, natural, nearest
 from ..core.metric import AnyMetric, MetricTable
 from ..stats.influence import Formula, formulas_of
 from . import paper
@@ -172,7 +171,7 @@ class Result:
         return formulas_of(self.metrics)
 
     @cached_property
-    def headline(self) -> tuple[str, ...]:
+    def headline(self) -> Names:
         """The metrics that lead the page: the primary one, and those that can be measured in every run.
 
         The primary one is that which was declared, else the first of the suite's with a direction.
@@ -189,7 +188,7 @@ class Result:
         return next(iter(self.headline), "")
 
     @property
-    def usual(self) -> tuple[str, ...]:
+    def usual(self) -> Names:
         """The headline, and the metrics that would be in it if no check blocked them."""
         usual = self.suite.headline(self.options, frozenset())
         return tuple(dict.fromkeys([*self.headline, *usual]))

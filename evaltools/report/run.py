@@ -9,9 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from ..core.check import Check
 from ..core.errors import UsageError
-from ..core.estimates import from_public, marked_blocked, public_frame
+from ..core.estimates import Check, from_public, marked_blocked, public_frame
 from ..core.files import Fields
 from ..core.language import language, say, speak, speaking
 from ..core.manifest import Manifest

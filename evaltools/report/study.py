@@ -13,10 +13,9 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from ..core.check import Check
 from ..core.errors import UsageError
-from ..core.estimates import marked_blocked, public_frame
-from ..core.files import first_names, safe_name, write_csv
+from ..core.estimates import Check, marked_blocked, public_frame
+from ..core.files import Fields, first_names, safe_name, write_csv
 from ..core.language import language, speaking
 from ..core.manifest import Manifest, require_replaceable, whole_folder
 from ..core.metric import AnyMetric
@@ -271,7 +270,7 @@ class Study(Result):
         >>> sorted(cmp.by("difficulty")["part"])
         ['easy', 'hard', 'medium']
         """
-        sides: dict[str, Any] = {self.baseline: {}, self.candidate(candidate): {}}
+        sides: Fields = {self.baseline: {}, self.candidate(candidate): {}}
         for condition, seed, run, parts in self._split_by_run(by_parts(self.units, column)):
             if condition in sides:
                 sides[condition][seed] = run.data.assign(**{PART: parts})

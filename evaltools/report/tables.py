@@ -7,8 +7,6 @@ Cells of notebooks are written in plain pandas, seaborn and English. What a cell
 exact look-up: heads of tables, and the titles, axes and legends of figures.
 """
 
-from __future__ import annotations
-
 import base64
 import io
 import re

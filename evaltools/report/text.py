@@ -3,8 +3,6 @@
 In HTML, Markdown and LaTeX text from data cannot leave its cell or become markup.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 import re

@@ -1,7 +1,5 @@
 """Estimates and differences within the parts of the units."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -9,9 +7,8 @@ from typing import Any
 import pandas as pd
 from pandas.api.types import is_list_like
 
-from ..core.check import Check
 from ..core.errors import UsageError
-from ..core.estimates import PUBLIC, Resampling, marked_blocked, public_frame
+from ..core.estimates import PUBLIC, Check, Resampling, marked_blocked, public_frame
 from ..core.files import nearest
 from ..core.metric import MetricTable, subset
 from .compare import CONTRACT, DETAILS, compare_all, verdicts

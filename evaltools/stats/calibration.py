@@ -16,8 +16,6 @@ References: Angelopoulos, Duchi, Zrnic, "PPI++: Efficient prediction-powered inf
 Bulletin 76 (1971).
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Annotated, Any
 from unicodedata import normalize

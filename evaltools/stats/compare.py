@@ -8,12 +8,10 @@ Formulas and measured error rates: docs/statistics.md. Ranks: Mogstad, Romano, S
 Economic Studies 91 (2024).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -21,7 +19,7 @@ from scipy.special import stdtr, stdtrit
 
 from ..core.errors import UsageError
 from ..core.estimates import Resampling
-from ..core.files import nearest
+from ..core.files import Fields, nearest
 from ..core.metric import MetricTable
 from .effects import MIN_UNITS, ROUGH, Effect, paired, same_questions
 from .formulas import Draws, p_of_t, smallest_shown, widest
@@ -239,7 +237,7 @@ def _require_testable(
 def _row(
     a: Cells,
     b: Cells,
-) -> dict[str, Any]:
+) -> Fields:
     """What is known of a metric of two conditions before it is tested with others; `effect`: None if not measured."""
     metric, found = a.formula.metric, paired(a, b)
     candidate, baseline = (side.value.mean() for side in found.sides) if found else [np.nan] * 2

@@ -10,8 +10,6 @@ intervals", JASA 82 (1987); Hesterberg, "What teachers should know about the boo
 (2015); Searle, Casella, McCulloch, "Variance Components" (1992); Satterthwaite, Biometrics Bulletin 2 (1946).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

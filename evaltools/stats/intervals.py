@@ -1,7 +1,5 @@
 """Intervals of one run, of a condition over its seeds, and of paired differences: the rows of docs/statistics.md."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 

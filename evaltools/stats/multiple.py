@@ -9,8 +9,6 @@ References: Lancaster, JASA 56 (1961), mid-p; Westfall and Young, "Resampling-ba
 (1979).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

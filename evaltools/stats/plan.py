@@ -7,8 +7,6 @@ the variance is that of the components: seeds / K + (samples + interaction / K) 
 t over the seeds' values asks for: seeds / K + interaction / (K n).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -11,7 +11,7 @@ import pytest
 
 from evaltools.app.batch import Batch, end, run_all
 from evaltools.core.errors import Problems, UsageError
-from evaltools.core.plugins import get_suite
+from evaltools.core.suite import get_suite
 from evaltools.core.workers import Workers
 from evaltools.report.notebook import RECORD
 

@@ -17,7 +17,7 @@ from evaltools import BUILT_IN
 from evaltools.app.cli import main
 from evaltools.core.commands import Later
 from evaltools.core.files import example
-from evaltools.core.plugins import get_suite
+from evaltools.core.suite import get_suite
 from tests.files import read_json
 
 from .calling import QUICK, call, said, written

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 import evaltools as et
-from evaltools.core.plugins import load_suite_file
+from evaltools.core.suite import load_suite_file
 from evaltools.report.evaluate import study
 from tests.files import edit, read_json, write_lines
 

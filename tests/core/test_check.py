@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from evaltools.core.check import (
+from evaltools.core.estimates import (
     Check,
     checks_of_runs,
     constant_metrics,

@@ -15,7 +15,7 @@ from evaltools.core.language import (
     speaking,
     translations,
 )
-from evaltools.core.plugins import get_suite
+from evaltools.core.suite import get_suite
 from tests.conftest import ROOT
 
 OTHERS = [lang for lang in LANGUAGES if lang != "en"]

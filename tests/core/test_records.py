@@ -12,8 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from evaltools.core.errors import InputError, Problems
 from evaltools.core.files import atomic, write_json, write_jsonl
-from evaltools.core.json_files import read_json, read_jsonl, shards
-from evaltools.core.records import File
+from evaltools.core.records import File, read_json, read_jsonl, shards
 from evaltools.core.tables import csv_rows
 
 

@@ -11,7 +11,7 @@ import pytest
 from pydantic import BaseModel
 
 import evaltools as et
-from evaltools.core.plugins import (
+from evaltools.core.suite import (
     get_suite,
 )
 from tests.files import write_lines

@@ -13,7 +13,7 @@ import pytest
 from pydantic import BaseModel
 
 import evaltools as et
-from evaltools.core.check import Check
+from evaltools.core.estimates import Check
 
 QUICK = et.Resampling(n_resamples=200)
 F1 = "tuple_f1_s2_refpol"

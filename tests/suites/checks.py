@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import evaltools as et
-from evaltools.core.check import Check
+from evaltools.core.estimates import Check
 
 
 def found(run: et.Run, code: str) -> Check | None:

@@ -1,7 +1,5 @@
 """`evaltools calibrate SCORES [LABELS]`: scores of a judge or of rules compared with labels of people."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

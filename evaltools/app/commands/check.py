@@ -1,7 +1,5 @@
 """`evaltools check SUITE FILE...`, and checks of other files that suites add."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -12,8 +10,8 @@ from click.exceptions import Exit
 
 from ...core.commands import SuiteGroup, added, files_argument, suite_file_option
 from ...core.errors import BAD_INPUT, InputError, Problems, echo
-from ...core.plugins import get_suite
-from ...core.scoring import locate, run_names, score_units
+from ...core.results import locate, run_names, score_units
+from ...core.suite import get_suite
 from ...core.workers import Workers
 from ..options import suite_options
 

@@ -1,7 +1,5 @@
 """`evaltools convert FORMAT FILE...`"""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`evaltools gate RESULT`: bounds that a result must keep, its suite's verdicts, a baseline to hold it against."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,9 +12,9 @@ from ...core.commands import PATH, suite_file_option
 from ...core.errors import GATE_NOT_MET, Problems, UsageError, echo
 from ...core.estimates import Row
 from ...core.files import first_names, nearest, refuse_input, write_text
-from ...core.json_files import read_model
 from ...core.manifest import NAME, OF_DESKTOPS, Manifest
 from ...core.metric import metric_title
+from ...core.records import read_model
 from ...core.results import (
     METRICS,
     NO_MANIFEST,

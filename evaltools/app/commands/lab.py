@@ -1,7 +1,5 @@
 """`evaltools lab`: the report notebooks in JupyterLab, as a copy that is yours to change."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path
@@ -9,7 +7,7 @@ from pathlib import Path
 import click
 
 from ...core.errors import echo
-from ...core.files import asset_dir, write_text
+from ...core.files import Names, asset_dir, write_text
 
 # nothing is fetched from the network, and root, as in a container, may start it
 SETTINGS = [
@@ -26,7 +24,7 @@ SETTINGS = [
     nargs=-1,
     type=click.UNPROCESSED,
 )
-def lab(options: tuple[str, ...]) -> None:
+def lab(options: Names) -> None:
     """Open JupyterLab on a copy of the notebooks, in the folder evaltools-lab.
 
     A file that is in the folder already is never overwritten.

@@ -1,7 +1,5 @@
 """`evaltools rerun MANIFEST`: results made again from their manifest alone, and the numbers that differ."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,11 +12,11 @@ from click.exceptions import Exit
 from ...core.commands import PATH, suite_file_option
 from ...core.errors import FAILED, Problems, UsageError, echo
 from ...core.files import Fields, sha256
-from ...core.json_files import read_model
 from ...core.language import speaking
 from ...core.manifest import NAME, Manifest, Member
-from ...core.plugins import get_suite
+from ...core.records import read_model
 from ...core.results import METRICS, MetricsFile, spoilt_files
+from ...core.suite import get_suite
 from ...report.evaluate import evaluate, study
 from ...report.run import Run
 from ..options import metrics_option, workers_option

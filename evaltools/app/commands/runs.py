@@ -1,7 +1,5 @@
 """`evaltools report`, `score`, `demo`, `compare`, `rank` and `plan`."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -26,7 +24,7 @@ from ...core.commands import (
 from ...core.errors import UsageError, echo, paragraph
 from ...core.files import EXAMPLES, Names, find_runs, refuse_input, write_csv
 from ...core.language import language, speak
-from ...core.plugins import get_suite
+from ...core.suite import get_suite
 from ...report import evaluate
 from ...report.gallery import build
 from ...report.study_sentences import ranking

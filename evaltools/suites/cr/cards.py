@@ -1,7 +1,5 @@
 """What Conflict Review shows: checks of its inputs, cards of its samples with their tuples marked, files for people."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -9,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ...core.check import Check, Checks, duplicate_texts, share_check
+from ...core.estimates import Check, Checks, duplicate_texts, share_check
 from ...core.files import Fields, Names, write_csv, write_text
 from ...core.language import listed, say
 from ...report.run import Run

@@ -1,7 +1,5 @@
 """The own commands of Conflict Review: inference, and runner outputs to scorecards."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

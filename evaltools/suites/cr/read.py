@@ -3,8 +3,6 @@
 Of the fields that a tuple or label may come from, the first that is not empty wins. Seed cr_metrics_spec 1, 2, 6, 7.
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 from functools import cache
 from itertools import islice
@@ -16,8 +14,7 @@ from pydantic import AliasChoices, Field, field_validator
 
 from ...core.errors import InputError, Problems
 from ...core.files import Fields, Names, toml_beside
-from ...core.json_files import read_json, read_jsonl
-from ...core.records import File
+from ...core.records import File, read_json, read_jsonl
 from ...core.suite import Source, SuiteOptions
 from .schema import Gold, Output, Row, Scorecard, TraceEntry, TupleRow
 from .tuples import Key, MatchPolicy, match_policy, term_of

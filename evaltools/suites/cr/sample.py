@@ -4,8 +4,6 @@ Which columns a metric sums, and the section that defines it, stand in metrics.t
 Sources: seed cr_metrics_spec sections 1-4, seed cr_hallucination_rate; decisions D7, D9, D10.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence

@@ -4,8 +4,6 @@ Sources: seed cr_metrics_spec sections 1, 2 and 7. Unknown keys are ignored. Of 
 one object of a scorecard the last value counts; in other files it is an error.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from msgspec import Meta as Limits

@@ -3,8 +3,6 @@
 Scorecards: seed cr_hallucination_rate sections 2-3, seed cr_metrics_spec sections 4.1-4.3; decision D10.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
@@ -18,8 +16,7 @@ import pyarrow as pa
 
 from ...core.errors import Problems
 from ...core.files import Fields, beside, refuse_input, state
-from ...core.json_files import read_jsonl, shards
-from ...core.records import File
+from ...core.records import File, read_jsonl, shards
 from ...core.suite import Source
 from ...core.workers import Workers
 from .read import (

@@ -1,7 +1,5 @@
 """The Conflict Review suite: its metrics, its headline, and where its parts stand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache, partial
 

@@ -1,7 +1,5 @@
 """What MemFin shows: turns as cards with what falls short in them, checks of what was measured, files for people."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -10,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ...core.check import Checks, check_lines, duplicate_texts, share_check
+from ...core.estimates import Checks, check_lines, duplicate_texts, share_check
 from ...core.files import Fields, Names, grouped, write_json, write_jsonl, write_text
 from ...core.language import listed, say
 from ...core.manifest import SCHEMA_VERSION
@@ -21,8 +19,7 @@ from ...report.study_sentences import whole_sentence
 from ...report.tables import text_table
 from ...report.text import markdown, markdown_table
 from ...stats.effects import MIN_UNITS
-from .measures import MACRO, MEASURES, METRICS, counters, eligibility
-from .score import TURN_EVAL
+from .score import MACRO, MEASURES, METRICS, TURN_EVAL, counters, eligibility
 
 Turn = Fields
 

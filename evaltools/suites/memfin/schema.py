@@ -4,8 +4,6 @@ One dialogue a line of `dialog_trace*.jsonl`. Unknown keys are ignored, and null
 are NFC-normalised on reading, so that every later comparison is one of normalised text.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from functools import cached_property, partial
 from typing import Annotated, Any, Literal

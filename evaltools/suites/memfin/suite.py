@@ -6,14 +6,11 @@ the same ratio within each dialogue. Both come from the same units; both resampl
 Source: memfin_metrics 3 and 4.
 """
 
-from __future__ import annotations
-
 import json
 
 from ...core.suite import Suite
 from .cards import checks, finding, sample_view, write_artifacts
-from .measures import METRICS, TABLES
-from .score import JSON, PATTERN, MemfinOptions, locate, score
+from .score import JSON, METRICS, PATTERN, TABLES, MemfinOptions, locate, score
 
 SUITE = Suite(
     name="memfin",

@@ -6,8 +6,6 @@ characters, which a workbook cannot hold, are spelled out, and texts longer than
 frames give the same bytes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from math import ceil
@@ -24,9 +22,8 @@ from ...report.first_screen import spoken_checks
 from ...report.run import Run
 from ...report.text import width_of
 from .cards import in_order, in_short, why
-from .options import rules_in_force
 from .rules import JUDGED, METRICS, TERMS
-from .states import WORD_OF, finding, metric_verdicts
+from .states import WORD_OF, finding, metric_verdicts, rules_in_force
 
 # column of summary_scores.csv -> that of the units
 SCORES = {

@@ -14,9 +14,8 @@ from ...core.language import listed, say
 from ...report.run import Run
 from ...report.samples import Line, Place, Row, SampleView
 from ...report.study import Study
-from .options import rules_in_force
 from .rules import JUDGED, TERMS
-from .states import STATES, WORD_OF
+from .states import STATES, WORD_OF, rules_in_force
 from .wording import around
 
 LEGEND = (

@@ -1,7 +1,5 @@
 """What the summary suite adds to the command line: `evaltools check rules FILE...`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from ...core.errors import Problems

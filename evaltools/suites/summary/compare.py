@@ -7,8 +7,6 @@ The pair of facts is the evidence. A contradiction counts as no support. What on
 and changes no score: words that tell two items apart in a text do not always do so. Source: specification D34.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter
@@ -17,9 +15,8 @@ from decimal import Decimal
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
 from operator import attrgetter
-from typing import Any
 
-from ...core.files import grouped
+from ...core.files import Fields, grouped
 from .entities import Entity, ReadText, Texts
 from .facts import (
     CHANGE,
@@ -40,7 +37,7 @@ from .facts import (
 )
 from .text import TEN_THOUSAND, written
 
-Evidence = dict[str, Any]
+Evidence = Fields
 
 # values of the sources that each value of a summary is held against; all others are compared by value only
 MOST_SOURCES = 600

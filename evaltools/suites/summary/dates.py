@@ -3,8 +3,6 @@
 Source: specification D16. The value of a date follows ISO 8601; a part that is not named is left out, as in --01-01.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence

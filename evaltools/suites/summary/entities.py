@@ -7,8 +7,6 @@ The text is passed over from left to right and every reader looks ahead a bounde
 time is linear in its length. Source: specification D16, D20; the words come from the rule file.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Every reader looks at a bounded stretch around a value, so the time is linear in
 text. Source: specification D34.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass

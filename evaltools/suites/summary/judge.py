@@ -27,7 +27,7 @@ from .rules import FOLLOWUP_TAG, JUDGED
 from .scoring import BARE_NOUN
 
 if TYPE_CHECKING:
-    from .options import SummaryOptions
+    from .states import SummaryOptions
 
 RULE_WEIGHT = 0.7
 LLM_WEIGHT = 0.3
@@ -129,7 +129,7 @@ def decide(
     follow-up is where none is due (seed 5.3, 5.4). Without a usable reply there is only the evidence.
 
     >>> from evaltools.llm.messages import Call
-    >>> from evaltools.suites.summary.options import SummaryOptions
+    >>> from evaltools.suites.summary.states import SummaryOptions
     >>> case = {"summary_accuracy": 0.0, "summary_accuracy_measured": True, "tags": "[]"}
     >>> answer = Answer(Reply(score=1.0, confidence=0.5), Call(request=""))
     >>> columns = decide(case, "summary_accuracy", answer, SummaryOptions())

@@ -21,13 +21,12 @@ a text is searched at the speed of `in`; no repetition in it is unbounded, so th
 linear.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import cache
 from itertools import chain
 
+from ...core.files import Names
 from .text import NATIVE, Match, any_of
 
 Spans = list[tuple[int, int]]
@@ -106,7 +105,7 @@ def expand(source: str, words: Mapping[str, str]) -> str:
 def compile_phrase(
     source: str,
     mode: str,
-    particles: tuple[str, ...],
+    particles: Names,
 ) -> Compiled:
     """A phrase without {name}, ready to search with; ValueError for one that is not well formed."""
     source = source.lower()
@@ -154,15 +153,15 @@ def _part(part: Match, particles: str) -> str:
     return regex
 
 
-def _anchors(source: str) -> tuple[str, ...]:
+def _anchors(source: str) -> Names:
     """Literals of which every match has one: those of a part that is always there, which say most.
 
     >>> _anchors("(a|bc (x|)) … de"), _anchors("(a|b) <")
     (('de',), ('a', 'b'))
     """
-    known: dict[str, tuple[str, ...]] = {}  # sign -> its literals, none if it may be empty
+    known: dict[str, Names] = {}  # sign -> its literals, none if it may be empty
 
-    def sign(literals: tuple[str, ...]) -> str:
+    def sign(literals: Names) -> str:
         known[chr(0xE000 + len(known))] = literals
         return f" {[*known][-1]} "
 
@@ -170,7 +169,7 @@ def _anchors(source: str) -> tuple[str, ...]:
         alternatives = [*map(best, group[1].split("|"))]
         return sign(tuple(chain(*alternatives)) if all(alternatives) else ())
 
-    def best(text: str) -> tuple[str, ...]:
+    def best(text: str) -> Names:
         parts = [known.get(part, (part,)) for part in _NO_LITERAL.split(text) if part]
         return max(
             filter(None, parts), key=lambda part: (min(map(len, part)), -len(part)), default=()

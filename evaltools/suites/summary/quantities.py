@@ -4,8 +4,6 @@ A text is read from left to right; every reader looks ahead a bounded distance. 
 specification D16; the units come from the rule file.
 """
 
-from __future__ import annotations
-
 import re
 from decimal import Decimal
 from typing import NamedTuple

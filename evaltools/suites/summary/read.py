@@ -19,8 +19,7 @@ from pydantic import (
 )
 from pydantic_core import from_json
 
-from ...core.json_files import read_json
-from ...core.records import File
+from ...core.records import File, read_json
 from ...core.tables import read_table, written_list
 from .rules import normal_tag
 from .text import NOTATION, composed

@@ -23,9 +23,8 @@ from pydantic import (
 
 from ...core.errors import Problems, UsageError
 from ...core.files import Names, nearest, sha256
-from ...core.json_files import read_json
 from ...core.manifest import policy_hash
-from ...core.records import File
+from ...core.records import File, read_json
 from .phrases import Compiled, Spans, compile_phrase, expand, find_all
 from .text import composed
 

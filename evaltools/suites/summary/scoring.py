@@ -9,8 +9,6 @@ A score that could measure nothing keeps the number that the source document giv
 specification D2, D14.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import itemgetter

@@ -5,8 +5,6 @@ cases --rules--> scores --columns--> frame --judge, where asked--> final scores 
 Source: seed insurance_summary_prd 5 and 6; specification section 3.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from functools import partial
@@ -23,11 +21,19 @@ from ...core.workers import Workers
 from .artifacts import write_artifacts
 from .cards import sample_view
 from .entities import read_text
-from .options import SummaryOptions, rules_in_force
 from .read import Case, read_cases
 from .rules import JUDGED, METRICS, Rules
 from .scoring import score_case, stated
-from .states import FIGURES, checks, finding, metric_state, verdicts, worst
+from .states import (
+    FIGURES,
+    SummaryOptions,
+    checks,
+    finding,
+    metric_state,
+    rules_in_force,
+    verdicts,
+    worst,
+)
 
 # columns of the units that hold JSON text in files
 JSON_COLUMNS = [

@@ -5,8 +5,6 @@ normalised text (lower case, half width) and a place in it, and looks ahead a bo
 number itself. Source: specification D1 (Unicode NFC), D15 and D16 (full-width forms).
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable

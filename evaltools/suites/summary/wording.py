@@ -8,8 +8,6 @@ A sign is a class of grammar or of plain words: a conditional ending, a negation
 in many sentences, so that a clause with it must be like one of the sources that carries the tag.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence

@@ -1,25 +1,324 @@
-"""The suite of long tables: any benchmark with a score for each sample.
-
-Its metrics follow from the file.
-"""
+"""The suite of long tables: any benchmark with a score for each sample. Its metrics follow from the file."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
+from itertools import islice
 from math import inf
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+import pandas as pd
+from pandas.api.types import is_numeric_dtype
 from pydantic import Field, field_validator
 
-from ...core.check import Checks, duplicate_texts, share_check
-from ...core.errors import Problems, UsageError, shown_path
-from ...core.files import Fields, Names, first_names, nearest
-from ...core.metric import Metric
+from ...core.errors import InputError, Problems, UsageError, shown_path
+from ...core.estimates import Checks, duplicate_texts, share_check
+from ...core.files import Fields, Names, first_names, nearest, state
+from ...core.metric import Better, Metric
+from ...core.records import File
 from ...core.suite import Source, Suite, SuiteOptions
+from ...core.tables import COLUMNS, TABLES, Line, read_table
+from ...core.workers import Workers
 from ...report.run import Run
-from .score import score, survey
+
+# with more metrics or runs than this, a column was taken for another
+MAX_NAMES = 1_000
+
+# columns that have one value in all rows of a metric, or none; a direction is 1 or 0
+METRIC_COLUMNS = ["higher_is_better", "low", "high"]
+DIRECTIONS: dict[float, Better] = {1.0: "higher", 0.0: "lower"}
+
+# columns of the units that are no column of the file
+UNIT_COLUMNS = ("item", "line")
+
+
+class Survey(NamedTuple):
+    """The runs, the metrics and the usable rows of a file.
+
+    `runs`: their names. `rows`: as `read` has them, with the column `run`, the name of the run. `problems`: what is
+    wrong with the other rows.
+    """
+
+    runs: list[str]
+    rows: pd.DataFrame
+    metrics: tuple[Metric, ...]
+    problems: Problems
+
+
+def survey(path: Path, problems: Problems) -> Survey:
+    """The content of a file, which is read again only after it changed.
+
+    InputError for a file that is not in the long form.
+    """
+    File(path, problems)
+    try:
+        return _survey(path, state(path))
+    except InputError as error:
+        problems.merge(error.found)
+        raise
+
+
+@lru_cache(maxsize=2)  # the two sides of a comparison
+def _survey(path: Path, state: tuple[int, int, int]) -> Survey:
+    """The content of a file; `state` makes the cache forget a file that changed."""
+    file = File(path, Problems("skip"))
+    rows, has_directions = read(file)
+    keys = rows[["condition", "seed"]]
+    of_runs = keys.drop_duplicates()
+    if max(len(of_runs), rows["metric"].nunique()) > MAX_NAMES:
+        message = (
+            f"more than {MAX_NAMES:,} metrics or runs; expected one metric on one sample, a row"
+        )
+        raise file.fatal("wrong-columns", message)
+    # rows without a seed where others of the condition have one would be a run of their own
+    seeds = rows["seed"].notna().groupby(rows["condition"], dropna=False)
+    is_partial = rows["seed"].isna() & seeds.transform("any")
+    _report(
+        file,
+        "bad-field",
+        rows.loc[is_partial, "id"],
+        "expected a seed, as other rows of this condition have one, got nothing",
+        "seed",
+    )
+    if is_partial.any():
+        raise InputError(file.problems)
+    clusters = rows[["id", "cluster"]].dropna().drop_duplicates()
+    is_second = clusters["id"].duplicated()
+    _report(
+        file,
+        "bad-field",
+        clusters.loc[is_second, "id"],
+        "a second cluster of this sample; expected the same one in all of its rows",
+        "cluster",
+    )
+    runs = [_run_name(condition, seed, path.stem) for condition, seed in of_runs.values]
+    for index in np.flatnonzero(pd.Series(runs).str.casefold().duplicated()):
+        raise file.fatal(
+            "same-name", f"two runs (condition, seed) would both be named {runs[index]!r}"
+        )
+    codes = keys.groupby(list(keys), sort=False, dropna=False).ngroup()
+    rows["run"] = pd.Categorical.from_codes(codes, runs)
+    default: Better = "none" if has_directions else "higher"
+    metrics = _metrics(rows, default, file)
+    return Survey(runs, rows, metrics, file.problems)
+
+
+def _report(
+    file: File,
+    code: str,
+    ids: pd.Series,
+    message: str,
+    field: str = "",
+) -> None:
+    """Report an error in each of some lines. `ids`: line -> the id that stands there."""
+    for line, id_ in ids.items():
+        file.error(code, message, line=line, id=id_, field=field)
+
+
+def _run_name(
+    condition: Any,
+    seed: Any,
+    stem: str,
+) -> str:
+    """`<condition>__seed<seed>_<stem>`, without what the file does not say, as the name of a folder."""
+    parts = []
+    for prefix, value in (("", condition), ("seed", seed)):
+        if pd.notna(value):
+            part = re.sub(r'[/\\:*?"<>|\x00-\x1f]+', "-", value.strip()).lstrip(".") or "-"
+            parts.append(prefix + (part.replace("_", "-") if prefix else part))
+    return "_".join(filter(None, ["__".join(parts), stem]))
+
+
+def _metrics(
+    rows: pd.DataFrame,
+    default: Better,
+    file: File,
+) -> tuple[Metric, ...]:
+    """The metrics of a file, each the ratio of the sums of num_KEY and den_KEY in the units.
+
+    A metric whose values are all 0 or 1 is a proportion; others have the limits that the file says, and none if it
+    says none. `default`: the direction of a metric of which the file says none. Two limits or directions of a metric
+    are reported.
+    """
+    metrics: dict[str, Metric] = {}
+    for name, of_metric in rows.groupby("metric", sort=False):
+        least, most = of_metric[METRIC_COLUMNS].min(), of_metric[METRIC_COLUMNS].max()
+        for field in METRIC_COLUMNS:
+            if least[field] < most[field]:
+                both = f"both {least[field]:g} and {most[field]:g}"
+                file.error(
+                    "bad-field",
+                    f"{both} for {str(name)[:80]!r}; expected one a metric",
+                    field=field,
+                )
+        direction, low, high = least
+        measured = of_metric[of_metric["den"] > 0]
+        is_binary = bool((measured["num"].isin([0, 1]) & (measured["den"] == 1)).all())
+        bounds = None if pd.isna(low) else (float(low), float(high))
+        key = re.sub(r"\W", "_", str(name))
+        while key in metrics:
+            key += "_"
+        metrics[key] = Metric(
+            name=str(name),
+            description="Sum of the numerators (values) over the sum of the denominators (1 each).",
+            numerator=f"num_{key}",
+            denominator=f"den_{key}",
+            group="Scores",
+            better=DIRECTIONS.get(direction, default),
+            proportion=is_binary and bounds is None,
+            bounds=bounds,
+        )
+    return tuple(metrics.values())
+
+
+def score(
+    source: Source,
+    options: TableOptions,
+    problems: Problems,
+    workers: Workers,
+    aside: Path | None,
+) -> pd.DataFrame:
+    """The units of a run: one row an id, or an id and trial.
+
+    Columns: id; item, the sample, where `id` is its cluster; trial, line and text where the file
+    has them; its further columns; num_KEY and den_KEY of every metric, null where it was not
+    measured. A second row of a metric on an id and trial, and a value outside the limits of its
+    metric, are problems of the input, with their line.
+    """
+    file = File(source.files["scores"], problems)
+    # what is wrong with other rows was said when the file was surveyed
+    content = survey(file.path, Problems())
+    rows = content.rows
+    if len(content.runs) > 1:  # the only run of a file may be given another name
+        rows = rows[rows["run"] == source.name]
+    unit = rows.groupby(["id", "trial"], sort=False, dropna=False).ngroup()
+    units = _unit_columns(rows, unit, file)
+    rows = rows.assign(unit=unit)
+    sums = {}
+    for metric in options.found:
+        of_metric = rows[rows["metric"] == metric.name]
+        is_second = of_metric["unit"].duplicated()
+        _report(
+            file,
+            "duplicate-id",
+            of_metric.loc[is_second, "id"],
+            f"a second row of {metric.name}: id is one sample, cluster what samples belong to",
+        )
+        low, high = metric.bounds or (-np.inf, np.inf)
+        values = of_metric["num"] / of_metric["den"]
+        is_outside = ~is_second & ((values < low) | (values > high))
+        for line, id_ in of_metric.loc[is_outside, "id"].items():
+            file.error(
+                "out-of-bounds",
+                f"{values[line]:g} is not within {low:g} and {high:g}",
+                line=line,
+                id=id_,
+                field=metric.name,
+            )
+        used = of_metric[~(is_second | is_outside)].set_index("unit")
+        sums[metric.numerator] = used["num"]
+        sums[metric.denominator] = used["den"]
+    problems.raise_if_failed()
+    return pd.concat([units, pd.DataFrame(sums)], axis=1)
+
+
+def _unit_columns(
+    rows: pd.DataFrame,
+    unit: pd.Series,
+    file: File,
+) -> pd.DataFrame:
+    """The columns of the units that are no sums, with the first value of each unit that is not null."""
+    first = rows.groupby(unit).first()
+    units = pd.DataFrame(
+        {
+            "id": first["cluster"].fillna(first["id"]),
+            "item": first["id"],
+            "trial": first["trial"],
+            "line": rows.index[~unit.duplicated()],
+            "text": first["text"],
+        }
+    )
+    for name, column in (("item", "cluster"), ("trial", "trial"), ("text", "text")):
+        if first[column].isna().all():
+            del units[name]
+    is_text = file.path.suffix.lower() in TABLES
+    for name in first.columns.difference([*COLUMNS, "run"], sort=False):
+        if name in UNIT_COLUMNS or name.startswith(("num_", "den_")):
+            file.warn(
+                "column-taken",
+                f"the column {name} is left out: the units have a column of this name",
+                field=name,
+            )
+        else:
+            units[name] = _of_one_kind(first[name], is_text)
+    return units
+
+
+NUMBER = r"[-+]?((0|[1-9]\d{0,14})(\.\d*)?|\.\d+)([eE][-+]?\d+)?"
+
+
+def _of_one_kind(values: pd.Series, is_text: bool) -> pd.Series:
+    """Numbers or truth values as they are; all else, and what is mixed, as text.
+
+    A CSV file and a sheet have texts only (`is_text`): there texts that are all numbers are numbers. What would lose
+    digits as a number (007, a long id) stays as it is written.
+    """
+    if values.notna().all():
+        values = values.infer_objects()
+    if is_numeric_dtype(values):  # truth values too
+        return values
+    known = values.dropna()
+    is_number = known.map(str).str.strip().str.fullmatch(NUMBER).all()
+    if not is_text:
+        is_number = is_number and str not in {*map(type, known)}
+    if is_number:
+        return pd.to_numeric(values)
+    return values.map(str, na_action="ignore").astype("str")
+
+
+# rows that are records at the same time: a record takes ten times the memory of a row of a frame
+CHUNK_ROWS = 10_000
+
+FLOAT_COLUMNS = ("value", "num", "den", "low", "high", "higher_is_better")
+DTYPES = dict.fromkeys(COLUMNS, "str") | dict.fromkeys(FLOAT_COLUMNS, "float")
+
+
+def read(file: File) -> tuple[pd.DataFrame, bool]:
+    """The usable rows of a file, and whether it gives directions; what is wrong with the other rows is reported.
+
+    The index is the line. Columns: those of `Line`, but a value, which counts before num and den, is num with the
+    denominator 1 (null: not measured), and the further columns of the file. InputError where the file is damaged, not
+    in the long form, or has no row that can be used.
+    """
+    parts = []
+    named: set[str] = set()
+    records = read_table(file, Line)
+    while part := dict(islice(records, CHUNK_ROWS)):
+        rows = [dict(row) for row in part.values()]
+        parts.append(pd.DataFrame(rows, list(part), dtype=object).astype(DTYPES))
+        named.update(*(row.model_fields_set for row in part.values()))
+    if not parts:
+        raise file.fatal(
+            "no-rows",
+            "no row can be used; expected the columns id, metric and value, a metric of a sample a row",
+        )
+    if "value" not in named and not {"num", "den"} <= named:
+        raise file.fatal(
+            "wrong-columns",
+            f"expected the columns id, metric and value (or num and den), got {first_names(sorted(named))}",
+        )
+    frame = pd.concat(parts)
+    # a value counts before num and den; where there is neither value nor num, den is null too
+    value = frame.pop("value")
+    frame["den"] = frame["den"].where(frame["num"].notna()).mask(value.notna(), 1.0)
+    frame["num"] = value.fillna(frame["num"])
+    return frame, "higher_is_better" in named
+
 
 # metrics that lead every page
 LEADING = 10

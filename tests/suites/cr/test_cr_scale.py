@@ -12,7 +12,7 @@ import pytest
 
 from evaltools import evaluate
 from evaltools.core.estimates import Resampling
-from evaltools.core.json_files import shards
+from evaltools.core.records import shards
 from evaltools.core.workers import Workers
 from evaltools.suites.cr import score as scoring
 from tests.files import read_lines, write_lines

@@ -11,7 +11,7 @@ import pytest
 from evaltools import Resampling, Run, evaluate
 from evaltools.report.samples import Line
 from evaltools.suites.memfin.cards import sample_view
-from evaltools.suites.memfin.measures import eligibility
+from evaltools.suites.memfin.score import eligibility
 from tests.suites.memfin.memfin_traces import dialog, turn, write
 
 QUICK = Resampling(n_resamples=200)

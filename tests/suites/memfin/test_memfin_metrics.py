@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from evaltools import Resampling, Run, evaluate
-from evaltools.suites.memfin.measures import counters
+from evaltools.suites.memfin.score import counters
 from tests.files import read_json
 from tests.suites.memfin.memfin_traces import dialog, turn, write
 

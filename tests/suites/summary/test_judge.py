@@ -15,8 +15,8 @@ from evaltools.llm.client import Answer
 from evaltools.llm.messages import Call, parse, strict_schema
 from evaltools.suites.summary import judge
 from evaltools.suites.summary.judge import Reply, prompts
-from evaltools.suites.summary.options import SummaryOptions
 from evaltools.suites.summary.rules import JUDGED
+from evaltools.suites.summary.states import SummaryOptions
 from evaltools.suites.summary.suite import SUITE
 
 

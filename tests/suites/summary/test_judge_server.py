@@ -12,7 +12,7 @@ import pytest
 from evaltools.core.errors import Problems
 from evaltools.llm.client import NOT_SENT
 from evaltools.suites.summary.judge import Question, answers, decide
-from evaltools.suites.summary.options import SummaryOptions
+from evaltools.suites.summary.states import SummaryOptions
 from tests.model_server import Answer, ModelServer, Seen, judges, says
 
 pytest.importorskip("openai")

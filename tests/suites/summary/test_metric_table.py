@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from evaltools.core.language import say, speaking
-from evaltools.suites.summary.options import SummaryOptions
 from evaltools.suites.summary.rules import METRICS
+from evaltools.suites.summary.states import SummaryOptions
 from evaltools.suites.summary.suite import metrics
 
 SEED = SummaryOptions(rules="seed")

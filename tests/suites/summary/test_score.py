@@ -15,10 +15,9 @@ from evaltools import evaluate
 from evaltools.core.errors import InputError
 from evaltools.core.workers import Workers
 from evaltools.suites.summary import suite
-from evaltools.suites.summary.options import SummaryOptions, rules_in_force
 from evaltools.suites.summary.read import Case
 from evaltools.suites.summary.scoring import Score, score_case
-from evaltools.suites.summary.states import verdicts
+from evaltools.suites.summary.states import SummaryOptions, rules_in_force, verdicts
 from evaltools.suites.summary.suite import finish, score_chunk
 from tests.files import write_lines
 

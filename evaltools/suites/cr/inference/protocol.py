@@ -4,8 +4,6 @@ Each function is of plain values, so that an arbiter can be replayed from stored
 other samples, shown to the reviewers of later ones; it holds no text and no gold.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

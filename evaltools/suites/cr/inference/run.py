@@ -5,8 +5,6 @@ Rows follow from the replies alone, in the order of the samples: neither concurr
 interruptions change them.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import random

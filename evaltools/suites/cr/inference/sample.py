@@ -3,8 +3,6 @@
 text -> lenses -> candidates -> conflicts, memory -> reviewers -> arbiter -> final tuples -> row
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +12,6 @@ from typing import Any
 from ....core.files import Fields, grouped
 from ....llm.client import Answer, Client
 from . import protocol
-from .config import Text
 from .plan import (
     AGENTS,
     EXTRACTING,
@@ -23,6 +20,7 @@ from .plan import (
     REVIEWERS,
     SINGLE,
     Plan,
+    Text,
     reply_of,
 )
 from .protocol import Candidate, Conflict, Episode, Refused, Vote, as_text, retrieved, shape

@@ -3,8 +3,6 @@
 It is no model.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
