@@ -273,7 +273,7 @@ def _score_run(
     suite: str,
     path: str,
     lang: str,
-    settings: Mapping[str, Any],
+    settings: Fields,
 ) -> None:
     """Score one run, perhaps in another process."""
     speak(lang)

@@ -13,7 +13,7 @@ from functools import cache
 from importlib.metadata import version
 from itertools import count
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict
@@ -128,7 +128,7 @@ def read_manifest(folder: Path) -> Manifest | None:
         return None
 
 
-def policy_hash(policy: Mapping[str, Any]) -> str:
+def policy_hash(policy: Fields) -> str:
     """First 12 hex digits of the sha256 of the policy as canonical JSON."""
     return bytes_hash(dumps(dict(sorted(policy.items()))).encode())[:12]
 

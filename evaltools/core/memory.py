@@ -14,6 +14,7 @@ import pandas as pd
 
 from .errors import IN_MEMORY, UsageError
 from .estimates import is_null
+from .files import Fields
 from .records import require_unique
 
 
@@ -36,8 +37,8 @@ DATA = "data"
 @contextmanager
 def as_files(
     run: Any,
-    options: Mapping[str, Any],
-) -> Iterator[tuple[Any, Mapping[str, Any]]]:
+    options: Fields,
+) -> Iterator[tuple[Any, Fields]]:
     """(run, options), data in memory among them being files while the block runs.
 
     What is wrong with them is told by their names (`errors.shown_path`).

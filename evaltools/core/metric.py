@@ -7,12 +7,12 @@ Difference and Mean. Files, reports, docs and tests are made from this table.
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from .errors import UsageError
-from .files import Names, nearest
+from .files import Fields, Names, nearest
 from .language import say
 
 Better = Literal["higher", "lower", "none"]
@@ -263,7 +263,7 @@ def columns_of(ratios: Iterable[Metric]) -> list[str]:
     return list(dict.fromkeys(name for each in sums for text in each for name in linear(text)))
 
 
-def make_metric(row: Mapping[str, Any], **words: str) -> AnyMetric:
+def make_metric(row: Fields, **words: str) -> AnyMetric:
     """The metric with these fields: a Difference if it has `minuend`, a Mean if it has `of`.
 
     `words` stand in the {places} of its texts. TypeError for a field that is unknown or missing.

@@ -9,7 +9,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cache, partial
 from itertools import pairwise
@@ -23,7 +23,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
 from .errors import InputError, Problems, UsageError
-from .files import Names, ending
+from .files import Fields, Names, ending
 
 T = TypeVar("T", bound=BaseModel)
 R = TypeVar("R")
@@ -84,7 +84,7 @@ def not_json(reason: str) -> str:
 def settings_of(
     model: type[T],
     what: str,
-    *layers: Mapping[str, Any],
+    *layers: Fields,
 ) -> T:
     """A model of settings; a later layer goes before an earlier one, None stands for what is there without it.
 

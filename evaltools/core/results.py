@@ -3,7 +3,7 @@
 files --locate--> source --score--> units --estimate--> metrics.json, units.parquet, manifest.json
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -263,7 +263,7 @@ def locate(
     suite: Suite,
     run: str | Path,
     name: str | None,
-    values: Mapping[str, Any],
+    values: Fields,
     problems: Problems,
 ) -> Source:
     """The files of a run, with the options that it is scored by; `values`: those that are set, None is the default.
@@ -284,7 +284,7 @@ def planned_manifest(
     suite: Suite,
     source: Source,
     resampling: Resampling,
-    recorded: Mapping[str, Any],
+    recorded: Fields,
 ) -> Manifest:
     """The manifest of a run before it is scored: without its inputs and problems.
 

@@ -207,7 +207,7 @@ def jsonl_suite(
     title: str,
     record: type[BaseModel],
     unit: str,
-    columns: Callable[..., Mapping[str, Any]],
+    columns: Callable[..., Fields],
     metrics: Sequence[AnyMetric],
     headline: Sequence[str],
     options: type[SuiteOptions] = SuiteOptions,
@@ -276,7 +276,7 @@ def _locate(
 def _score(
     record: type[BaseModel],
     unit: str,
-    columns: Callable[..., Mapping[str, Any]],
+    columns: Callable[..., Fields],
     source: Source,
     options: SuiteOptions,
     problems: Problems,
@@ -373,7 +373,7 @@ def load_suite_file(path: Path) -> Suite:
     return FROM_FILES[suite.name]
 
 
-def load_file(path: Path) -> Mapping[str, Any]:
+def load_file(path: Path) -> Fields:
     """What a Python file of the user's defines; it is run once. UsageError with file and line where it cannot be run."""
     if not path.is_file():
         raise UsageError(f"{path}: no such file, or none that can be run")
@@ -383,7 +383,7 @@ def load_file(path: Path) -> Mapping[str, Any]:
 
 
 @cache
-def _run_file(path: Path, content: str) -> Mapping[str, Any]:
+def _run_file(path: Path, content: str) -> Fields:
     # among the modules, where pydantic looks for what is defined below a model
     module = sys.modules[f"_evaltools_{content}"] = ModuleType(f"_evaltools_{content}")
     module.__file__ = str(path.absolute())

@@ -2,7 +2,7 @@
 
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -55,7 +55,7 @@ class Unfit(ValueError):
 def score_rows(
     id_: str,
     scores: Iterable[Score],
-    further: Mapping[str, Any],
+    further: Fields,
     **sample: str | None,
 ) -> Rows:
     """The rows of a long table of a sample, one a metric; a value that is a list or an object stays one.
@@ -99,7 +99,7 @@ def opinion(
     return row
 
 
-def further_columns(fields: Mapping[str, Any]) -> Fields:
+def further_columns(fields: Fields) -> Fields:
     """The fields that can be columns of the units: texts, numbers, truth values, and lists of these.
 
     A list becomes one text. What is empty or nested is left out. A name that is taken begins with

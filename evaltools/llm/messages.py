@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, TypeVar
@@ -83,7 +82,7 @@ def chat(
     system: str,
     user: str,
     name: str,
-    schema: Mapping[str, Any],
+    schema: Fields,
     **sampling: Any,
 ) -> Fields:
     """The body of a request for a reply of this JSON schema; `name` names the schema.
@@ -132,7 +131,7 @@ def _strict(node: Fields) -> Fields:
 
 def body_without(
     refused: frozenset[str],
-    request: Mapping[str, Any],
+    request: Fields,
 ) -> Fields:
     """The body of a request of `chat` without what a server refused: parameters, and forms of the reply.
 

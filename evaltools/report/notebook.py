@@ -57,7 +57,7 @@ class ReportJob:
     notebook: str | Path
     title: str
     folder: Path
-    parameters: Mapping[str, Any]
+    parameters: Fields
     results: Mapping[str, str]
     paper: Study | None = None
 
@@ -152,7 +152,7 @@ def _result_links(job: ReportJob) -> dict[str, str]:
 def _write(
     folder: Path,
     nb: Any,
-    made_from: Mapping[str, Any],
+    made_from: Fields,
     others: Mapping[str, bytes],
 ) -> None:
     """Write the notebook of a report, its other files, and last what vouches for them.

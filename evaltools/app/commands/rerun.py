@@ -1,7 +1,6 @@
 """`evaltools rerun MANIFEST`: results made again from their manifest alone, and the numbers that differ."""
 
 import math
-from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -104,7 +103,7 @@ def _make_again(
     file: Path,
     recorded: Manifest,
     member: Member,
-    settings: Mapping[str, Any],
+    settings: Fields,
 ) -> Run:
     """One run of a manifest made again from its main input, which is the first.
 

@@ -4,9 +4,8 @@ Source: memfin_metrics 3 (the ratios) and 4 (who is eligible).
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 from pydantic import Field, ValidationError
@@ -244,7 +243,7 @@ def _gaps(
 
 
 def score_dialog(
-    dialog: Mapping[str, Any],
+    dialog: Fields,
     ignore_memory_keys: bool = False,
 ) -> list[Fields]:
     """The measures M1, M3, M4 and M5 of every turn of a dialogue (memfin_metrics 3 and 4).

@@ -6,8 +6,7 @@ It is no model.
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from ....core.files import Fields, dumps, toml_beside
 from ....llm.client import Client
@@ -20,7 +19,7 @@ CLAUSE = re.compile(f".*?(?:{'|'.join(map(re.escape, WORDS['clause_ends']))}|$)"
 class StandIn(Client):
     """Answers each request from its own text: the same request always gets the same answer."""
 
-    async def _post(self, body: Mapping[str, Any]) -> bytes:
+    async def _post(self, body: Fields) -> bytes:
         stage = body["response_format"]["json_schema"]["name"]
         user = body["messages"][1]["content"]
         data = json.loads(user.split("\n")[1])
