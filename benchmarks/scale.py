@@ -48,7 +48,7 @@ def rows() -> list[bytes]:
     # a large parent would show in the peak memory of the commands
     from evaltools.core.errors import Problems
     from evaltools.core.files import EXAMPLES
-    from evaltools.suites.cr.score import write_scorecards
+    from evaltools.suites.cr.suite import write_scorecards
 
     found = []
     with tempfile.TemporaryDirectory() as name:

@@ -19,7 +19,7 @@ from .. import __version__
 from ..core.commands import Later, added, suite_file_option
 from ..core.errors import INTERRUPTED, echo, tell
 
-# each command, and what the help says of it; those of RUNS stand in `commands.runs`, others in a module of their name
+# each command, and what the help says of it
 COMMANDS = {
     "calibrate": "Compare scores of a judge or of rules with labels of people.",
     "check": "List every problem of input files; write nothing.",
@@ -35,7 +35,11 @@ COMMANDS = {
     "rerun": "Make the results of a manifest.json again and compare.",
     "score": "Numbers of runs, without notebook and page.",
 }
-RUNS = ("compare", "demo", "gallery", "plan", "rank", "report", "score")
+# the modules of `commands` that hold several commands; the others have a module of their name
+MODULES = {
+    "runs": ("check", "compare", "demo", "gallery", "plan", "rank", "report", "score"),
+    "results": ("gate", "rerun"),
+}
 
 # work is spread by --jobs: threads of the linear algebra library would only get in each other's way
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -59,7 +63,7 @@ def _messages() -> Iterator[None]:
 
 def load_command(name: str) -> click.Command:
     """The command of that name, one of COMMANDS."""
-    module = "runs" if name in RUNS else name
+    module = next((module for module, names in MODULES.items() if name in names), name)
     command: click.Command = getattr(import_module(f".commands.{module}", __package__), name)
     return command
 

@@ -213,7 +213,7 @@ def test_nothing_but_a_gate_that_is_not_met_ends_with_1(
     def fail(*_: object) -> None:
         raise error  # type: ignore[misc]
 
-    monkeypatch.setattr("evaltools.app.commands.gate.read_metrics", fail)
+    monkeypatch.setattr("evaltools.app.commands.results.read_metrics", fail)
     done = CliRunner().invoke(main, ["gate", str(one_of_many), "--min", "n=0"])
     assert done.exit_code == status and message in done.output
 
@@ -222,7 +222,8 @@ def test_told_to_terminate_a_command_ends_as_one_that_is_interrupted(
     one_of_many: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "evaltools.app.commands.gate.read_metrics", lambda *_: os.kill(os.getpid(), signal.SIGTERM)
+        "evaltools.app.commands.results.read_metrics",
+        lambda *_: os.kill(os.getpid(), signal.SIGTERM),
     )
     before = signal.getsignal(signal.SIGTERM)
     try:

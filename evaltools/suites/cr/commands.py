@@ -48,7 +48,7 @@ def scorecards(
 
     OUTPUTS is a file outputs.jsonl or a run folder.
     """
-    from .score import write_scorecards
+    from .suite import write_scorecards
 
     problems = Problems(on_error)
     n = write_scorecards(

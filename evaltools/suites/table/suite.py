@@ -303,10 +303,8 @@ def read(file: File) -> tuple[pd.DataFrame, bool]:
         parts.append(pd.DataFrame(rows, list(part), dtype=object).astype(DTYPES))
         named.update(*(row.model_fields_set for row in part.values()))
     if not parts:
-        raise file.fatal(
-            "no-rows",
-            "no row can be used; expected the columns id, metric and value, a metric of a sample a row",
-        )
+        message = "no row can be used; expected the columns id, metric and value, one metric of a sample a row"
+        raise file.fatal("no-rows", message)
     if "value" not in named and not {"num", "den"} <= named:
         raise file.fatal(
             "wrong-columns",
@@ -320,8 +318,7 @@ def read(file: File) -> tuple[pd.DataFrame, bool]:
     return frame, "higher_is_better" in named
 
 
-# metrics that lead every page
-LEADING = 10
+LEADING = 10  # metrics that lead every page
 
 
 class TableOptions(SuiteOptions):

@@ -8,7 +8,7 @@ from typing import Any
 
 from evaltools.core.errors import Problems
 from evaltools.suites.cr.schema import TupleRow
-from evaltools.suites.cr.score import write_scorecards
+from evaltools.suites.cr.suite import write_scorecards
 from evaltools.suites.cr.tuples import EvalTuple, read_tuple
 from tests.files import read_json, write_lines
 

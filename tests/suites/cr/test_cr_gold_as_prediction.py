@@ -15,7 +15,7 @@ import evaltools as et
 from evaltools.suites.cr.read import CrOptions, gold_rows
 from evaltools.suites.cr.sample import unit_row, units_frame
 from evaltools.suites.cr.schema import Output, Scorecard
-from evaltools.suites.cr.score import scorecard
+from evaltools.suites.cr.suite import scorecard
 from evaltools.suites.cr.tuples import KEYS
 
 from .cards import gold, output, run, tup

@@ -10,7 +10,7 @@ import pytest
 
 from evaltools import InputError, Resampling, evaluate
 from evaltools.core.errors import Problems
-from evaltools.suites.cr.score import write_scorecards
+from evaltools.suites.cr.suite import write_scorecards
 from tests.files import write_lines
 from tests.suites.cr.cards import gold, output, run, tup
 

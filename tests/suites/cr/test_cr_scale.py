@@ -14,7 +14,7 @@ from evaltools import evaluate
 from evaltools.core.estimates import Resampling
 from evaltools.core.records import shards
 from evaltools.core.workers import Workers
-from evaltools.suites.cr import score as scoring
+from evaltools.suites.cr import suite as scoring
 from tests.files import read_lines, write_lines
 from tests.suites.cr.cards import gold, output, run, tup
 

@@ -64,7 +64,7 @@ def test_bad_rows_are_named_with_their_line(
         ("id,metric,value\na, ,1\n", "scores.csv:2: a: id and metric: expected texts, got a blank one"),
         ('id,metric,value\na,"acc\nF1 0.99",1\n', "expected names without control characters"),
         ("id,metric,value,condition\na,acc,1,x\x1b[2J\n", "expected names without control characters"),
-        ("id,metric,value\n", "no row of the file can be used"),
+        ("id,metric,value\n", "no row can be used; expected the columns id, metric and value"),
         ("id,metric,num,den\na,acc,1,0\n", "den: expected a denominator above 0 beside num, got 0.0"),
         ("id,metric,num,den\na,acc,1,-2\n", "den: expected a denominator above 0 beside num, got -2.0"),
         ("id,metric,value,higher_is_better\na,acc,1,maybe\n", "higher_is_better: expected a valid boolean"),
