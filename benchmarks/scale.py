@@ -46,8 +46,8 @@ def rows() -> list[bytes]:
             for line in f.read_bytes().removeprefix(b"\xef\xbb\xbf").splitlines()
         ]
     # a large parent would show in the peak memory of the commands
-    from evaltools.core.errors import Problems
     from evaltools.core.files import EXAMPLES
+    from evaltools.core.messages import Problems
     from evaltools.suites.cr.suite import write_scorecards
 
     found = []

@@ -48,11 +48,11 @@ _LAZY = {
     "Check": "core.estimates",
     "jsonl_suite": "core.suite",
     "get_suite": "core.suite",
-    "speak": "core.language",
+    "speak": "core.messages",
     "example": "core.files",
-    "InputError": "core.errors",
-    "Problems": "core.errors",
-    "UsageError": "core.errors",
+    "InputError": "core.messages",
+    "Problems": "core.messages",
+    "UsageError": "core.messages",
 }
 
 __all__ = ["__version__", *_LAZY]

@@ -1,12 +1,12 @@
 """What `import evaltools` gives, for editors and type checkers: the names are loaded when they are first used."""
 
-from .core.errors import InputError as InputError
-from .core.errors import Problems as Problems
-from .core.errors import UsageError as UsageError
 from .core.estimates import Check as Check
 from .core.estimates import Resampling as Resampling
 from .core.files import example as example
-from .core.language import speak as speak
+from .core.messages import InputError as InputError
+from .core.messages import Problems as Problems
+from .core.messages import UsageError as UsageError
+from .core.messages import speak as speak
 from .core.metric import Difference as Difference
 from .core.metric import Mean as Mean
 from .core.metric import Metric as Metric

@@ -23,8 +23,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # what stands at most; the goals of this edition are in brackets
 BUDGET = {
-    "tokens of evaltools": 125_700,  # (125,000)
-    "files of evaltools": 108,  # (150)
+    "tokens of evaltools": 125_000,
+    "files of evaltools": 101,  # (150)
     "files in circles of imports": 0,
     "tokens a line": 7.5,  # (7.5)
     "tokens a line of the densest file": 10,  # (10)

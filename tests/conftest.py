@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterator
 from contextlib import chdir
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from filelock import FileLock
 from hypothesis import settings
 
 import evaltools.app.cli  # noqa: F401 - the first: numpy reads how many threads it may have
-from evaltools.core.language import speak
+from evaltools.core.messages import speak
 from evaltools.report.kernels import import_papermill
 
 from .app.calling import QUICK, call
@@ -110,9 +111,10 @@ def hostile(shared: Callable[[str, Callable[[Path], object]], Path]) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _no_suites_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_suites_of_other_tests() -> Iterator[None]:
     """A suite that a test reads from a file is known to that test only."""
-    monkeypatch.setattr("evaltools.core.suite.FROM_FILES", {})
+    with patch.dict("evaltools.core.suite.FROM_FILES", clear=True):
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import evaltools
-from evaltools.core.errors import InputError, Problem, Problems
 from evaltools.core.estimates import Resampling
+from evaltools.core.messages import InputError, Problem, Problems
 from evaltools.core.records import File, read_json
 from evaltools.core.results import score_units
 from evaltools.core.suite import get_suite

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from evaltools.core.errors import visible
+from evaltools.core.messages import visible
 
 from .hostile import CR_NAMES, TEXTS
 

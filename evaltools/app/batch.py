@@ -10,15 +10,32 @@ from typing import Any, NamedTuple
 
 from pydantic_core import to_jsonable_python
 
-from ..core.errors import InputError, Problems, UsageError, bar, echo, tell
 from ..core.files import RUN_NAME, Fields, condition_of, find_runs, first_names, resolve, safe_name
-from ..core.language import language, say, speak, speaking
+from ..core.messages import (
+    InputError,
+    Problems,
+    UsageError,
+    bar,
+    echo,
+    language,
+    say,
+    speak,
+    speaking,
+    tell,
+)
 from ..core.results import locate, result_hash, run_folders, run_names
 from ..core.suite import FROM_FILES, Suite
 from ..core.workers import Workers
 from ..report.evaluate import evaluate, load, study
-from ..report.gallery import build, replaceable
-from ..report.notebook import HTML, ReportJob, is_current, parameters_of, prepare
+from ..report.notebook import (
+    HTML,
+    ReportJob,
+    build,
+    is_current,
+    parameters_of,
+    prepare,
+    replaceable,
+)
 from ..report.notebook import run as make_report
 from ..report.study import Study
 from ..report.study_sentences import whole_sentence
@@ -303,10 +320,7 @@ def _report_study(
         return
     options = batch.options
     result = study(
-        [one.folder for one in runs],
-        name=options["name"],
-        out=options["out"],
-        **declared,
+        [one.folder for one in runs], name=options["name"], out=options["out"], **declared
     )
     batch.done.add(result.name)
     echo(f"\n{result.name}")

@@ -17,7 +17,7 @@ from click.exceptions import Exit
 
 from .. import __version__
 from ..core.commands import Later, added, suite_file_option
-from ..core.errors import INTERRUPTED, echo, tell
+from ..core.messages import INTERRUPTED, echo, tell
 
 # each command, and what the help says of it
 COMMANDS = {

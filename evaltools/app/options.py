@@ -24,9 +24,8 @@ from ..core.commands import (
     together,
     verbose_option,
 )
-from ..core.errors import UsageError, echo
 from ..core.files import find_runs, resolve, safe_name
-from ..core.language import LANGUAGES, PACKAGE
+from ..core.messages import LANGUAGES, PACKAGE, UsageError, echo
 from ..core.results import run_folders
 from ..core.suite import get_suite
 from ..core.workers import Workers
@@ -124,8 +123,7 @@ batch_options = together(
 )
 
 suite_option = click.option(
-    "--suite",
-    help="Suite of the runs (default: known by the names of their files).",
+    "--suite", help="Suite of the runs (default: known by the names of their files)."
 )
 
 # of the commands that see several runs together: keywords of `report.evaluate.study`

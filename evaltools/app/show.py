@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-import pandas as pd
+from pandas import DataFrame
 
-from ..core.errors import echo, paragraph, terminal_table, write
 from ..core.estimates import LEVEL_WORDS, Check
+from ..core.messages import echo, paragraph, terminal_table, write
 from ..report import study_sentences
 from ..report.run import Run
 from ..report.study import Study
@@ -89,7 +89,7 @@ def _show_table(
         show_frame(ids)
 
 
-def show_frame(frame: pd.DataFrame, verbose: bool = True) -> None:
+def show_frame(frame: DataFrame, verbose: bool = True) -> None:
     """Print a frame, its numbers rounded, without empty columns: all of it, or its first rows."""
     cells = frame.convert_dtypes().astype(object)
     cells = cells.map(lambda cell: cell if isinstance(cell, str) else number(cell))

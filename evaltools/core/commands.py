@@ -16,7 +16,7 @@ import click
 
 from .. import BUILT_IN
 from .files import Fields, require_nameable
-from .language import LANGUAGES, speak
+from .messages import LANGUAGES, speak
 
 # what adds options to the function of a command
 Decorator = Callable[[Any], Any]

@@ -18,10 +18,11 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from pandas import DataFrame, Series
 from pydantic import BaseModel, ConfigDict, Field
 
 from .files import Fields, Names, grouped
-from .language import first_ten, say
+from .messages import first_ten, say
 from .metric import metric_title
 
 # A row of estimates, or of a comparison
@@ -69,39 +70,39 @@ NUMBERS = ("value", "ci_low", "ci_high", "numerator", "denominator")
 
 
 def complete(
-    estimates: pd.DataFrame,
+    estimates: DataFrame,
     condition: str = "",
-) -> pd.DataFrame:
+) -> DataFrame:
     """The estimates with all of COLUMNS first; what they lack is null, or that of one run of this condition."""
     of_one_run = {**dict.fromkeys(COLUMNS), "condition": condition, "n_seeds": 1}
-    return pd.DataFrame({**of_one_run, **estimates}, estimates.index)
+    return DataFrame({**of_one_run, **estimates}, estimates.index)
 
 
 def marked_blocked(
-    rows: pd.DataFrame,
+    rows: DataFrame,
     checks: Iterable[Check],
-) -> pd.DataFrame:
+) -> DataFrame:
     """Estimates, or a comparison, with the column `blocked`: the code of the check that blocks a metric, else null.
 
     What is blocked has no interval.
     """
     codes = {name: check.code for check in reversed([*checks]) for name in check.blocks}
-    rows = rows.assign(blocked=pd.Series(map(codes.get, rows["metric"]), rows.index, object))
+    rows = rows.assign(blocked=Series(map(codes.get, rows["metric"]), rows.index, object))
     rows.loc[rows["blocked"].notna(), ["ci_low", "ci_high", "ci_method"]] = np.nan, np.nan, "none"
     return rows
 
 
-def public_frame(estimates: pd.DataFrame) -> pd.DataFrame:
+def public_frame(estimates: DataFrame) -> DataFrame:
     """The estimates as users see them: PUBLIC, the column `metric` being called `name`."""
     return estimates.rename(columns={"metric": "name"})[list(PUBLIC)]
 
 
-def from_public(frame: pd.DataFrame) -> pd.DataFrame:
+def from_public(frame: DataFrame) -> DataFrame:
     """The estimates of a public frame, as read back from metrics.json."""
     return complete(frame.rename(columns={"name": "metric"}).astype(dict.fromkeys(NUMBERS, float)))
 
 
-def plain_rows(frame: pd.DataFrame) -> list[Fields]:
+def plain_rows(frame: DataFrame) -> list[Fields]:
     """The rows of a frame as JSON can hold them: a null is None, numbers are Python's own."""
     return frame.astype(object).where(frame.notna(), None).to_dict("records")
 
@@ -270,9 +271,7 @@ def few_units(
 
 
 def constant_metrics(
-    estimates: pd.DataFrame,
-    headline: Sequence[str],
-    unit_values: Callable[[str], pd.Series],
+    estimates: DataFrame, headline: Sequence[str], unit_values: Callable[[str], Series]
 ) -> Checks:
     """Metrics of the headline that have one value in all units, so that they tell no two systems apart.
 
@@ -297,7 +296,7 @@ def constant_metrics(
 
 
 def duplicate_texts(
-    units: pd.DataFrame,
+    units: DataFrame,
     column: str,
     unit: str,
 ) -> Checks:
@@ -346,13 +345,13 @@ def lacking(
     )
 
 
-def _titles(rows: pd.DataFrame) -> list[str]:
+def _titles(rows: DataFrame) -> list[str]:
     """The titles of rows of estimates or of a comparison, in quotation marks."""
     return [f"“{metric_title(*names)}”" for names in zip(rows["metric"], rows["title"])]
 
 
 def one_sided_missing(
-    differences: pd.DataFrame,
+    differences: DataFrame,
     signed: Callable[[Any], str],
 ) -> Checks:
     """Cells that only one side of a comparison has: they take no part, and could change the difference.
@@ -377,7 +376,7 @@ def one_sided_missing(
         yield from share_check("one-sided-missing", "warning", text, n, of, **row)
 
 
-def not_random(differences: pd.DataFrame) -> Checks:
+def not_random(differences: DataFrame) -> Checks:
     """Metrics of which one side lacks other samples than it has: its values are no fair part of all.
 
     `differences`: rows of a comparison, those of the metrics that lead.

@@ -15,8 +15,7 @@ from glob import escape
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
-from .errors import UsageError
-from .language import PACKAGE, first_ten, speaking
+from .messages import PACKAGE, UsageError, first_ten, speaking
 
 # of a report, in its folder
 NOTEBOOK, HTML = "metric_report.ipynb", "metric_report.html"
@@ -76,7 +75,7 @@ def require_nameable(path: Any) -> None:
     >>> require_nameable("")
     Traceback (most recent call last):
         ...
-    evaltools.core.errors.UsageError: ''...
+    evaltools.core.messages.UsageError: ''...
     """
     text = str(path) if isinstance(path, str | Path) else ""
     if CONTROL.search(text) or not text.strip() or re.search(b"[^/,]{256}", text.encode()):
@@ -216,17 +215,18 @@ def state(path: Path) -> tuple[int, int, int]:
     return stat.st_mtime_ns, stat.st_size, stat.st_ino
 
 
-def content_hash(path: Path) -> str:
-    """The sha256 of an input file, computed once for as long as its state stays the same."""
-    return _content_hash(path, state(path))
+def read_once(n_files: int) -> Callable[[Callable[[Path], Item]], Callable[[Path], Item]]:
+    """A decorator: what is read of the last files is kept, of each for as long as its state stays the same."""
+
+    def decorate(read: Callable[[Path], Item]) -> Callable[[Path], Item]:
+        kept = lru_cache(n_files)(lambda path, _: read(path))
+        return lambda path: kept(path, state(path))
+
+    return decorate
 
 
-@lru_cache(maxsize=1024)
-def _content_hash(
-    path: Path,
-    state: tuple[int, int, int],
-) -> str:
-    return sha256(path)
+# the sha256 of an input file
+content_hash = read_once(1024)(sha256)
 
 
 def ending(path: Path) -> str:

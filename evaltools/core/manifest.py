@@ -1,36 +1,25 @@
 """Folders of results: what went in, under which policy, which files came out. Each appears whole or not at all."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import platform
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import version
 from itertools import count
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, Self
 
 from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict
 
 from .. import __version__
-from .errors import Severity, UsageError, echo
 from .estimates import Resampling
-from .files import (
-    YOURS,
-    Fields,
-    beside,
-    bytes_hash,
-    dumps,
-    first_names,
-    sha256,
-    write_json,
-)
+from .files import YOURS, Fields, Names, beside, bytes_hash, dumps, first_names, sha256, write_json
+from .messages import Severity, UsageError, echo
 
 NAME = "manifest.json"
 SCHEMA_VERSION: Final = 1
@@ -111,7 +100,7 @@ class Manifest(Member):
         """Samples that the gold names are missing, or records were left out."""
         return any(p.severity == "error" or p.code == "unknown-gold" for p in self.problems)
 
-    def write(self, folder: Path) -> Manifest:
+    def write(self, folder: Path) -> Self:
         """Write it, the last file of a folder, with the hashes of all that are not hidden; returns it with these."""
         files = [path for path in sorted(folder.rglob("[!.]*")) if path.is_file()]
         hashes = {path.relative_to(folder).as_posix(): sha256(path) for path in files}
@@ -149,7 +138,7 @@ RENAME_EXCHANGE = 2  # of renameat2(2)
 
 def require_replaceable(
     folder: Path,
-    carried: Sequence[str] = (),
+    carried: Names = (),
 ) -> Manifest | None:
     """The manifest of a result that a new one would replace; None where there is none.
 
@@ -179,9 +168,7 @@ def require_replaceable(
 
 @contextmanager
 def whole_folder(
-    target: Path,
-    carried: Sequence[str] = (),
-    written: Mapping[str, str] = {},
+    target: Path, carried: Names = (), written: Mapping[str, str] = {}
 ) -> Iterator[Path]:
     """A folder to fill that takes the place of `target` whole when the block ends well, and goes when it does not.
 

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from .errors import UsageError
 from .files import Fields, Names, nearest
-from .language import say
+from .messages import UsageError, say
 
 Better = Literal["higher", "lower", "none"]
 
@@ -103,6 +102,7 @@ class Metric(_Entry):
             )
         if self.bounds is not None:
             object.__setattr__(self, "bounds", (low, high))
+            object.__setattr__(self, "proportion", self.proportion and (low, high) == (0, 1))
 
     @property
     def limits(self) -> tuple[float, float]:

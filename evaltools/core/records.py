@@ -22,8 +22,8 @@ import pandas as pd
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
-from .errors import InputError, Problems, UsageError
 from .files import Fields, Names, ending
+from .messages import InputError, Problems, UsageError
 
 T = TypeVar("T", bound=BaseModel)
 R = TypeVar("R")
@@ -204,10 +204,7 @@ class File:
                 continue
             name = key if isinstance(key, str) else ": ".join(filter(None, key))
             self.error(
-                "duplicate-id",
-                f"a second {what}; the first is on line {first}",
-                line=line,
-                id=name,
+                "duplicate-id", f"a second {what}; the first is on line {first}", line=line, id=name
             )
 
     def text(self) -> str:

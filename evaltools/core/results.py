@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
+from pandas import DataFrame
 from pydantic import BaseModel, ConfigDict, Field
 
 from .. import BUILT_IN, __version__
-from .errors import Problems, UsageError, shown_path
 from .estimates import Check, Resampling, from_public, plain_rows
 from .files import (
     Fields,
@@ -30,7 +30,6 @@ from .files import (
     state,
     write_json,
 )
-from .language import language
 from .manifest import (
     NAME,
     SCHEMA_VERSION,
@@ -43,6 +42,7 @@ from .manifest import (
     require_replaceable,
     versions,
 )
+from .messages import Problems, UsageError, language, shown_path
 from .metric import Better, as_ratios, columns_of, make_metric
 from .records import settings_of
 from .suite import Scored, Source, Suite, get_suite, with_columns
@@ -133,7 +133,7 @@ def read_result(folder: Path, suite: str | Suite | None) -> Fields:
         known = {name: stored[name] for name in suite.options.model_fields if name in stored}
         options = suite.options(**known)
         content = MetricsFile.model_validate_json((folder / METRICS).read_bytes())
-        frame = pd.DataFrame([row.model_dump() for row in content.metrics])
+        frame = DataFrame([row.model_dump() for row in content.metrics])
         units = pd.read_parquet(folder / UNITS)
         needed = columns_of(chain(*as_ratios(suite.table(options))))
         units[[suite.unit, *needed]]  # KeyError where some are lacking
@@ -219,9 +219,9 @@ def write_result(
     folder: Path,
     manifest: Manifest,
     signature: str,
-    rows: pd.DataFrame,
+    rows: DataFrame,
     checks: Iterable[Check],
-    verdicts: pd.DataFrame | None = None,
+    verdicts: DataFrame | None = None,
 ) -> Manifest:
     """Write metrics.json, of a run or of a study's condition, and last the manifest, which it returns with all hashes.
 
@@ -351,7 +351,7 @@ def score_source(
     problems: Problems,
     workers: Workers,
     aside: Path | None,
-) -> tuple[pd.DataFrame, Manifest]:
+) -> tuple[DataFrame, Manifest]:
     """The units of a run, and its manifest with what scoring found: inputs and problems.
 
     Files that belong to the result are written into `aside`. InputError where records cannot be used, or an input
@@ -375,10 +375,7 @@ def score_source(
             )
     inputs = [
         Input(
-            role=role,
-            path=shown_path(path),
-            sha256=content_hash(path),
-            bytes=path.stat().st_size,
+            role=role, path=shown_path(path), sha256=content_hash(path), bytes=path.stat().st_size
         )
         for role, path in source.files.items()
     ]

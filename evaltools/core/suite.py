@@ -18,12 +18,13 @@ from types import ModuleType
 from typing import Any, ClassVar, NamedTuple
 
 import pandas as pd
+from pandas import DataFrame
 from pydantic import BaseModel, ConfigDict
 
 from .. import BUILT_IN
-from .errors import Problems, UsageError, reason
 from .estimates import Check
 from .files import Fields, Names, resolve, sha256
+from .messages import Problems, UsageError, reason
 from .metric import AnyMetric, MetricTable
 from .records import File, read_jsonl, short
 
@@ -85,7 +86,7 @@ class Source:
 class Scored(NamedTuple):
     """What scoring a run gives: its units, and further fields of the manifest."""
 
-    units: pd.DataFrame
+    units: DataFrame
     recorded: Mapping[str, Any] = {}
 
 
@@ -156,14 +157,14 @@ class Suite:
     title: str
     unit: str
     locate: Callable[..., Source]
-    score: Callable[..., pd.DataFrame | Scored]
+    score: Callable[..., DataFrame | Scored]
     metrics: Callable[[Any], MetricTable]
     headline: Callable[..., Names]
     recognised: Names = ()
     options: type[SuiteOptions] = SuiteOptions
     runs: Callable[..., Sequence[str | None]] | None = None
     checks: Callable[[Any], Iterable[Check]] | None = None
-    verdicts: Callable[[Any], pd.DataFrame] | None = None
+    verdicts: Callable[[Any], DataFrame] | None = None
     artifacts: Callable[[Any, Path], None] | None = None
     notebook: str | Path | None = None
     study_notebook: str | Path | None = None
@@ -192,9 +193,9 @@ class Suite:
 
 
 def decoded(
-    units: pd.DataFrame,
+    units: DataFrame,
     suite: Suite,
-) -> pd.DataFrame:
+) -> DataFrame:
     """The units as people read them: lists instead of the text that the files hold."""
     decode = suite.decode.items()
     read = {name: units[name].map(read, "ignore") for name, read in decode if name in units}
@@ -281,15 +282,13 @@ def _score(
     options: SuiteOptions,
     problems: Problems,
     *_: Any,
-) -> pd.DataFrame:
+) -> DataFrame:
     """The units of a file of records: its numbers, booleans and texts, and the columns that metrics sum."""
     file = File(source.files["records"], problems)
     arguments = () if type(options) is SuiteOptions else (options,)
     rows = []
     records = file.unique(
-        read_jsonl(file, record),
-        lambda entry: str(getattr(entry, unit)),
-        f"record of this {unit}",
+        read_jsonl(file, record), lambda entry: str(getattr(entry, unit)), f"record of this {unit}"
     )
     for line, entry in records:
         uid = str(getattr(entry, unit))
@@ -310,7 +309,7 @@ def _score(
                 line=line,
                 id=uid,
             )
-    return pd.DataFrame(rows)
+    return DataFrame(rows)
 
 
 # the group of entry points under which installed packages name their suites
@@ -418,7 +417,7 @@ def with_metrics(suite: Suite, path: Path) -> Suite:
     return replace(suite, further=tuple(further), metrics_file=path)
 
 
-def with_columns(units: pd.DataFrame, suite: Suite) -> pd.DataFrame:
+def with_columns(units: DataFrame, suite: Suite) -> DataFrame:
     """The units with the columns that a file of metrics makes of them. UsageError where it makes none."""
     path = suite.metrics_file
     make_columns = load_file(path).get("columns") if path else None

@@ -1,18 +1,23 @@
 """Tables: rows of CSV, of workbooks and of JSON Lines, each held against a pydantic model."""
 
-from __future__ import annotations
-
 import csv
+import json
+import math
 import re
 from ast import literal_eval
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from decimal import Decimal
 from io import BytesIO
 from itertools import dropwhile, groupby, islice
 from operator import itemgetter
-from typing import Annotated, Any
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any, Self
 from zipfile import ZipFile
 
+import numpy as np
+from pandas import DataFrame
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -23,9 +28,11 @@ from pydantic import (
     model_validator,
 )
 
-from .files import CONTROL, ending, first_names
+from .estimates import is_null
+from .files import CONTROL, Fields, ending, first_names
+from .messages import IN_MEMORY, UsageError
 from .metric import LARGEST
-from .records import BOM, File, T, not_utf8, read_jsonl
+from .records import BOM, File, T, not_utf8, read_jsonl, require_unique
 
 TEXTS = TypeAdapter(list[str | None])
 
@@ -81,7 +88,7 @@ class Line(BaseModel):
     higher_is_better: Annotated[bool | None, BeforeValidator(_as_number)] = None
 
     @model_validator(mode="after")
-    def _makes_sense(self) -> Line:
+    def _makes_sense(self) -> Self:
         num, den, low, high = self.num, self.den, self.low, self.high
         if not (self.id.strip() and self.metric.strip()):
             raise ValueError("id and metric: expected texts, got a blank one")
@@ -289,3 +296,88 @@ def written_list(text: str) -> list[str | None] | None:
         with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
             return TEXTS.validate_python(literal_eval(text.strip()))
     return None
+
+
+def is_path(run: Any) -> bool:
+    """Whether an input is a path, or a text that stands for one, and no data."""
+    return isinstance(run, str | Path)
+
+
+def is_data(value: Any) -> bool:
+    """Whether a value is a table of pandas, or one that can become it (polars, Arrow), or a list of records."""
+    if isinstance(value, list):
+        return len(value) > 0 and isinstance(value[0], Mapping)
+    return isinstance(value, DataFrame) or hasattr(value, "to_pandas")
+
+
+# the name of data in memory: of their file, and of its folder, so that every suite calls a run of them so
+DATA = "data"
+
+
+@contextmanager
+def as_files(
+    run: Any,
+    options: Fields,
+) -> Iterator[tuple[Any, Fields]]:
+    """(run, options), data in memory among them being files while the block runs.
+
+    What is wrong with them is told by their names (`messages.shown_path`).
+    """
+    data = {key: value for key, value in options.items() if is_data(value)}
+    if not is_path(run):
+        data[DATA] = run
+    with TemporaryDirectory(prefix=IN_MEMORY) as place:
+        folder = Path(place) / DATA
+        folder.mkdir()
+        files = {key: write_records(value, folder, key) for key, value in data.items()}
+        run = files.pop(DATA, run)
+        yield run, {**options, **files}
+
+
+def write_records(
+    data: Any,
+    folder: Path,
+    name: str,
+) -> Path:
+    """Write records as JSON Lines into a folder; returns the file.
+
+    `data`: a table (`is_data`) or a list of dicts. A null cell of a table is left out of its record, but in a column
+    without any value. NaN in a dict is null; dates and what else JSON has not are texts.
+    UsageError for anything else, for two columns of one name, and for a list with an entry that is no dict.
+    """
+    if hasattr(data, "to_pandas"):
+        data = data.to_pandas()
+    if isinstance(data, DataFrame):
+        require_unique(data.columns)
+        empty = {*data.columns[data.isna().all()]}
+        rows = data.to_dict("records")
+        data = [{k: v for k, v in row.items() if k in empty or not is_null(v)} for row in rows]
+    if not isinstance(data, list):
+        kind = type(data).__name__
+        raise UsageError(f"expected a path, a DataFrame or a list of dicts, got {kind}")
+    for index, record in enumerate(data):
+        if not isinstance(record, Mapping):
+            kind = type(record).__name__
+            raise UsageError(f"record {index} of the list is {kind}; expected a dict")
+    path = folder / f"{name}.jsonl"
+    try:
+        cells = ({str(key): _cell(value) for key, value in record.items()} for record in data)
+        lines = [json.dumps(record, allow_nan=False, default=_as_json) for record in cells]
+    except Exception as e:  # a class of the user's may raise anything
+        raise UsageError(f"the data cannot be written as JSON: {e}") from e
+    path.write_text("\n".join(lines))
+    return path
+
+
+def _cell(value: Any) -> Any:
+    """A cell as JSON can hold it; an infinite number as text."""
+    if isinstance(value, float | np.floating) and math.isinf(value):
+        return str(value)
+    return None if is_null(value) else value
+
+
+def _as_json(value: Any) -> Any:
+    """What JSON has no form for: arrays as lists, decimals as numbers, all else as text."""
+    if isinstance(value, Decimal | np.floating):  # that of numpy: no longdouble is a list
+        return float(value)
+    return value.tolist() if hasattr(value, "tolist") else str(value)

@@ -16,8 +16,8 @@ from pathlib import Path
 from threading import Lock, Thread
 from typing import Any
 
-from .errors import UsageError, WorkFailed, bar, echo
 from .manifest import versions
+from .messages import UsageError, WorkFailed, bar, echo
 
 # (index of a task, its future), as the calls end
 Ended = Generator[tuple[int, Future[Any]], None, None]

@@ -6,30 +6,30 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..core.errors import Problems, UsageError
-from ..core.files import Fields, ending, first_names, refuse_input, write_jsonl
+from ..core.files import Fields, Names, ending, first_names, refuse_input, write_jsonl
+from ..core.messages import Problems, UsageError
 from ..core.tables import TABLES
-from . import deepeval, inspect_logs, lines, lm_eval, promptfoo, ragas, semeval
+from . import inspect_logs, lm_eval, ragas, sentences, test_runs
 from .source import Reader, Rows, Source, where
 
 # of aspect-based sentiment: samples with tuples
 SENTIMENT: dict[str, Reader] = {
-    "nikl": lines.nikl,
-    "semeval14": semeval.read14,
-    "semeval15": semeval.read16,
-    "semeval16": semeval.read16,
-    "aste": lines.aste,
-    "asqp": lines.asqp,
-    "tasd": lines.tasd,
-    "acos": lines.acos,
+    "nikl": sentences.nikl,
+    "semeval14": sentences.read14,
+    "semeval15": sentences.read16,
+    "semeval16": sentences.read16,
+    "aste": sentences.aste,
+    "asqp": sentences.asqp,
+    "tasd": sentences.tasd,
+    "acos": sentences.acos,
 }
 
 # of a metric on a sample, a row
 SCORES: dict[str, Reader] = {
     "inspect": inspect_logs.read,
     "lm-eval": lm_eval.read,
-    "promptfoo": promptfoo.read,
-    "deepeval": deepeval.read,
+    "promptfoo": test_runs.promptfoo,
+    "deepeval": test_runs.deepeval,
     "ragas": ragas.read,
 }
 
@@ -99,7 +99,7 @@ def convert(
 def _rows(
     read: Reader,
     files: Sequence[Path],
-    names: Mapping[str, Sequence[str]],
+    names: Mapping[str, Names],
     problems: Problems,
 ) -> Rows:
     """The rows of all files; a second one of a sample, or of a metric on a sample, is an error.
@@ -122,10 +122,7 @@ def _rows(
             key = (what, *map(row.get, ("condition", "seed", "trial", "id")))
             if key in seen:
                 source.error(
-                    "duplicate-id",
-                    f"a second {what} of this id",
-                    id=row["id"],
-                    **where(place),
+                    "duplicate-id", f"a second {what} of this id", id=row["id"], **where(place)
                 )
             else:
                 seen.add(key)

@@ -196,9 +196,7 @@ class Source(File):
             got = self.document
             keys = short(list(got)[:8] if isinstance(got, dict) else got)
             raise self.fatal(
-                "wrong-format",
-                f"expected a list under {key}, got a file with {keys}",
-                field=key,
+                "wrong-format", f"expected a list under {key}, got a file with {keys}", field=key
             )
         return self.fitting(items, model, key)
 

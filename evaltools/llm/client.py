@@ -6,15 +6,13 @@ Equal requests are sent once. Attempts are repeated by tenacity around the SDK, 
 are off, so that they are counted, a Retry-After is honoured, and a 429 slows all requests.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from anyio import CapacityLimiter
 from anyio.from_thread import start_blocking_portal
@@ -29,9 +27,8 @@ from tenacity import (
     wait_random,
 )
 
-from ..core.errors import Problems, UsageError
 from ..core.files import Fields, Names, bytes_hash, dumps
-from .cache import ReplyCache
+from ..core.messages import Problems, UsageError
 from .messages import (
     FORM_REFUSED,
     JSON_OBJECT,
@@ -42,6 +39,7 @@ from .messages import (
     CallFailed,
     Completion,
     Limits,
+    ReplyCache,
     address_in_force,
     body_without,
     failure_of_status,
@@ -88,7 +86,7 @@ class Answer:
 
 
 def read_key(
-    names: Sequence[str],
+    names: Names,
     base_url: str | None,
 ) -> str:
     """The key in the first of these environment variables that is set, else "".
@@ -157,7 +155,7 @@ class Client:
         self._http: Any = None
         self._sdk: Any = None
 
-    async def __aenter__(self) -> Client:
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *exception: object) -> None:

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
+from pandas import Series
 from pyarrow import ArrowException
 
-from ..core.errors import OnError, Problems, UsageError
 from ..core.estimates import Method, Resampling
 from ..core.files import (
     LONGEST_NAME,
@@ -28,7 +27,7 @@ from ..core.files import (
     safe_name,
 )
 from ..core.manifest import require_replaceable, whole_folder
-from ..core.memory import as_files, is_data, is_path
+from ..core.messages import OnError, Problems, UsageError
 from ..core.records import settings_of
 from ..core.results import (
     UNITS,
@@ -45,6 +44,7 @@ from ..core.results import (
     write_result,
 )
 from ..core.suite import Suite, get_suite, suite_of_path, with_metrics
+from ..core.tables import as_files, is_data, is_path
 from ..core.workers import Workers
 from .result import Result, require_comparable
 from .run import Run, make_run
@@ -245,7 +245,7 @@ def _study(
     )
     require_comparable(result.results)
     if primary is not None:
-        result.directed(primary)
+        result = replace(result, declared=result.directed(primary).name)
     _ = result.frame  # what cannot be compared is said here
     return result
 
@@ -420,7 +420,7 @@ def _as_tables(
 
     UsageError for lists of different lengths.
     """
-    by_index = isinstance(baseline, pd.Series) and isinstance(candidate, pd.Series)
+    by_index = isinstance(baseline, Series) and isinstance(candidate, Series)
     if not by_index and len(baseline) != len(candidate):
         raise UsageError(
             f"lists of different lengths pair by no position: {len(baseline)} and "

@@ -20,9 +20,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from ..core.errors import UsageError, visible
 from ..core.files import asset_dir
-from ..core.language import say
+from ..core.messages import UsageError, say, visible
 from ..core.metric import Difference
 from ..stats.effects import unit_changes
 from .page import ANSWERED, families

@@ -30,19 +30,11 @@ from ..core.estimates import (
     worst_first,
 )
 from ..core.files import EXAMPLES, bytes_hash, dumps
-from ..core.language import language, listed, say
+from ..core.messages import language, listed, say
 from . import study_sentences
 from .page import macros
 from .samples import groups_of_change, groups_of_run
-from .tables import (
-    HtmlTable,
-    by_condition,
-    fold,
-    no_rows,
-    p_head,
-    shown_texts,
-    table,
-)
+from .tables import HtmlTable, by_condition, fold, no_rows, p_head, shown_texts, table
 from .text import ENDS, axis_over, number
 
 if TYPE_CHECKING:

@@ -1,4 +1,7 @@
-"""Running the report notebooks: papermill executes, nbconvert renders, and both files appear whole or not at all."""
+"""Running the report notebooks: papermill executes, nbconvert renders, and both files appear whole or not at all.
+
+The gallery is one static, self-contained page with a table of all results of an output folder.
+"""
 
 import json
 import os
@@ -14,8 +17,8 @@ from multiprocessing import current_process
 from multiprocessing.context import ForkProcess
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
-from ..core.errors import WorkFailed
 from ..core.files import (
     HTML,
     NOTEBOOK,
@@ -26,15 +29,16 @@ from ..core.files import (
     safe_name,
     sha256,
     write_json,
+    write_text,
 )
-from ..core.language import say, speak
-from ..core.manifest import changed_files, locked, set_aside
+from ..core.manifest import NAME, Manifest, changed_files, locked, set_aside
+from ..core.messages import UsageError, WorkFailed, say, speak, speaking
+from ..core.records import read_model
+from ..core.results import METRICS, MetricsFile, spoilt_files
 from ..core.suite import FROM_FILES
 from . import page, paper
 from .study import Study
-
-# environment variable: with "spawn" every process of a notebook is started anew
-OPTION = "EVALTOOLS_KERNELS"
+from .tables import shown_texts
 
 OWN_FILE = re.compile(r"metric_report\.(html|ipynb)|paper\.(tex|md)|figures/\w[\w.-]*")
 
@@ -205,14 +209,13 @@ def execute(job: ReportJob) -> tuple[Any, str]:
 def run_kernel(draft: Path) -> None:
     """Execute a notebook in a process of its own, which ends with an interrupt of this one.
 
-    On Linux it is forked from this one, unless the environment says otherwise. With a suite of the user's it is
+    On Linux it is forked from this one. With a suite of the user's it is
     started anew, as is that of a process that may have no children.
     """
     from . import kernels
 
-    is_apart = FROM_FILES or current_process().daemon or os.environ.get(OPTION) == "spawn"
     process: Any
-    if is_apart or sys.platform != "linux":
+    if FROM_FILES or current_process().daemon or sys.platform != "linux":
         # -P leaves the working directory out of sys.path
         command = [sys.executable, "-P", "-m", kernels.__name__, str(draft)]
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL)
@@ -237,3 +240,106 @@ def tidy(nb: Any) -> None:
     for number, cell in enumerate(nb.cells):
         cell["id"] = f"cell-{number}"
         cell.metadata.pop("papermill", None)
+
+
+# --- the gallery
+
+# stands in a page that this package made
+OURS = b'<meta name="generator" content="evaltools gallery">'
+
+# level of a note, the worst first -> what it says of a result, and its colour
+LEVELS = {
+    "spoilt": ("not as it was written", "error"),
+    "incomplete": ("incomplete", "error"),
+    "blocking": ("cannot be measured", "error"),
+    "warning": ("cautions: {n}", "warning"),
+    "info": ("no caution", "good"),
+}
+
+
+def build(out: Path) -> Path:
+    """(Re)build `<out>/index.html` from what stands under `<out>/results` and `<out>/reports`; returns its path.
+
+    The page loads nothing from anywhere and is written whole or not at all. The same files give the same bytes. A
+    results folder that cannot be read is listed as incomplete, with the reason; hidden folders are passed over.
+    UsageError where there is no folder `out`, or somebody else's index.html in it.
+    """
+    out = Path(out)
+    if not out.is_dir():
+        raise UsageError(f"{out}: no such folder")
+    path = replaceable(out)
+    cards, incomplete = collect(out)
+    members = {name for card in cards for name in card["manifest"].runs}
+    # by suite, the newest first; a run of a condition only where it has a page, or is spoilt
+    shown = [
+        card
+        for card in sorted(cards, key=lambda card: card["manifest"].started, reverse=True)
+        if card["report"] or card["is_spoilt"] or card["name"] not in members
+    ]
+    write_text(path, page.page("gallery/gallery.html.j2", cards=shown, incomplete=incomplete))
+    return path
+
+
+def replaceable(out: Path) -> Path:
+    """The path of `<out>/index.html`; UsageError where a page stands there that this package did not make."""
+    path = out / "index.html"
+    if path.exists() and not (path.is_file() and OURS in path.read_bytes()):
+        raise UsageError(
+            f"{path} was not made by evaltools and is left as it is: move it, or choose another folder"
+        )
+    return path
+
+
+def collect(out: Path) -> tuple[list[Fields], list[tuple[str, str]]]:
+    """(the results in an output folder by name, name and reason of each folder that is incomplete)."""
+    cards = []
+    incomplete = []
+    for folder in sorted((out / "results").glob("[!.]*/")):
+        try:
+            cards.append(_card(out, folder))
+        # whatever stands in a folder, it shall not take the others from the page
+        except Exception as e:  # noqa: BLE001
+            incomplete.append((folder.name, str(e).replace(f"{folder}{os.sep}", "")))
+    return cards, incomplete
+
+
+def _card(
+    out: Path,
+    folder: Path,
+) -> Fields:
+    """What the page shows of one results folder, which it clips and escapes; raises whatever is wrong with its files.
+
+    `lead`: the texts of the metric that leads; empty where a check blocks all. `verdict`: what it is called, and what it
+    is; `trust`: (words, colour). All words are in the language of the report.
+    """
+    manifest = read_model(folder / NAME, Manifest)
+    stored = read_model(folder / METRICS, MetricsFile)
+    usable = {row.name: row for row in stored.metrics if not row.blocked}
+    lead = next((usable[name] for name in manifest.headline if name in usable), None)
+    # of a condition that of its comparison, else the worst of its suite: fail, look, pass
+    verdict = manifest.verdict or min((row.verdict for row in stored.verdicts), default="")
+    # a difference without a verdict is no number that means nothing
+    levels = [
+        "warning" if check.code == "missing-not-random" else str(check.level)
+        for check in stored.checks or ()
+    ]
+    levels += ["incomplete"] * manifest.incomplete
+    levels += ["spoilt"] * any(spoilt_files(folder, manifest))
+    worst = min(levels, key=list(LEVELS).index, default="info")
+    words, colour = LEVELS[worst]
+    study = manifest.report or folder.name
+    report = f"reports/{study}/{HTML}"
+    is_there = Path(study).name == study != ".." and (out / report).is_file()
+    with speaking(manifest.lang, manifest.suite):
+        return {
+            "name": folder.name,
+            "title": manifest.condition or folder.name,
+            "manifest": manifest,
+            "suite": say(manifest.suite_title or manifest.suite),
+            "lead": shown_texts({**lead.model_dump(), "metric": lead.name}) if lead else {},
+            "verdict": (say(verdict), verdict),
+            "trust": (say(words, n=levels.count(worst)), colour),
+            "is_spoilt": worst == "spoilt",
+            "report": quote(os.fsencode(report)) if is_there else "",
+            "files": quote(os.fsencode(f"results/{folder.name}/")),
+        }

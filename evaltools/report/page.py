@@ -4,8 +4,6 @@ Contents list, folded code, filters; the files of the folder `templates`; the Ha
 figures and pages on machines that have no font with them.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import re
@@ -15,23 +13,14 @@ from copy import copy
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from markupsafe import Markup
 
-from ..core.errors import visible
 from ..core.estimates import is_null
 from ..core.files import Names, asset_dir
-from ..core.language import language, listed, say
-from .text import (
-    anchor,
-    marked,
-    safe,
-    short,
-)
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
+from ..core.messages import language, listed, say, visible
+from .text import anchor, marked, safe, short
 
 # the words of a script: `say` is called there with the English text in double quotes
 SPOKEN = re.compile(r'\bsay\("((?:[^"\\]|\\.)*)"')
@@ -152,7 +141,7 @@ def style() -> str:
 
 
 @cache
-def environment() -> Environment:
+def environment() -> Any:
     """The templates, with the functions that make text from data safe."""
     # scoring makes no HTML and starts faster without Jinja
     from jinja2 import Environment, FileSystemLoader, StrictUndefined

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pandas as pd
+from pandas import DataFrame
 
 from ..core.files import natural
-from ..core.language import speaking
+from ..core.messages import speaking
 from ..stats.influence import TRIAL
 from . import study_sentences
 from . import text as plain
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 METHODS = {
     "bca": "bias-corrected and accelerated (BCa) bootstrap",
     "percentile": "percentile bootstrap",
-    "bca-t": "the wider of a BCa bootstrap and a t interval",
+    "bca-t": "at each end the wider of a t interval and a BCa bootstrap at Hesterberg's (2015) level for few units",
     "mid-p": "exact binomial intervals (mid-p Clopper-Pearson)",
     "score-t": "Wilson score intervals at the effective sample size with t quantiles",
     "mover": "score intervals of gains and losses, or of classes, put together (MOVER)",
@@ -40,7 +40,7 @@ def leading(result: Result) -> list[str]:
     return [name for name in names if name and name not in result.blocked]
 
 
-def table(result: Result) -> pd.DataFrame:
+def table(result: Result) -> DataFrame:
     """The metrics of a paper as text.
 
     Of a comparison: Metric, Condition (of several candidates), both means over the pairs that the difference is made of,
@@ -76,10 +76,10 @@ def table(result: Result) -> pd.DataFrame:
         elif row["short"]:
             cells["p"] += " (tied)"
         texts.append(cells)
-    return pd.DataFrame(texts, columns=list(columns), dtype=object).rename(columns=columns)
+    return DataFrame(texts, columns=list(columns), dtype=object).rename(columns=columns)
 
 
-def counts(result: Result) -> pd.DataFrame:
+def counts(result: Result) -> DataFrame:
     """The metrics of a paper that are not compared (D31)."""
     return by_condition(result.estimates_of(*(leading(result) if result.candidates else ())))
 
@@ -114,7 +114,7 @@ def methods(result: Result) -> str:
         text = f"p values are of two-sided paired sign-flip permutation tests over {units}"
         if result.frame["mid"].any():
             text += " (mid-p for proportions)"
-        if result.seeds:
+        if (result.frame["n_seeds"] > 1).any():
             text += "; with several seeds the larger of that and a t test over their variance components"
         sentences.append(f"{text}.")
     return " ".join(filter(None, sentences))

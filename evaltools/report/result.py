@@ -7,12 +7,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
+from pandas import DataFrame, Series
 from pandas.api.types import is_bool_dtype
 
 from .. import __version__
-from ..core.errors import UsageError
 from ..core.estimates import Check, Resampling, check_lines
 from ..core.files import Names, natural, nearest
+from ..core.messages import UsageError
 from ..core.metric import AnyMetric, MetricTable
 from ..stats.influence import Formula, formulas_of
 from . import paper
@@ -66,7 +67,7 @@ class Result:
         metric = self.metric(name)
         return titled(metric.shown_title, metric.better)
 
-    def queried(self, query: str) -> pd.DataFrame:
+    def queried(self, query: str) -> DataFrame:
         """The units that a query finds, all for "". UsageError for a query that the units cannot answer."""
         if not query:
             return self.units
@@ -83,7 +84,7 @@ class Result:
         self,
         part: Any,
         own: list[str],
-    ) -> tuple[pd.DataFrame, str]:
+    ) -> tuple[DataFrame, str]:
         """The units that a query finds, or for which a Series is true, or rows of them as they are; and the query, or "".
 
         `own`: columns that tell whose they are. UsageError for anything else, and where there is none.
@@ -91,9 +92,9 @@ class Result:
         rows, units, query = part, self.units, ""
         if isinstance(part, str):
             rows, query = self.queried(part), part
-        elif isinstance(part, pd.Series) and is_bool_dtype(part) and part.index.equals(units.index):
+        elif isinstance(part, Series) and is_bool_dtype(part) and part.index.equals(units.index):
             rows = units[part]
-        is_frame = isinstance(rows, pd.DataFrame)
+        is_frame = isinstance(rows, DataFrame)
         if is_frame and rows.empty:
             found_by = f"{query!r}: " if query else ""
             raise UsageError(f"{found_by}no unit of {self.name} is so")
@@ -112,7 +113,7 @@ class Result:
         """Number of different samples (column `item`) where the resampling units are their clusters, else 0."""
         return n_distinct(self.results, "item")
 
-    def estimates_of(self, *names: str) -> pd.DataFrame:
+    def estimates_of(self, *names: str) -> DataFrame:
         """The rows of `estimates` on these metrics; "" is none. UsageError for an unknown name."""
         return in_order(self.estimates, [self.metric(name).name for name in names if name])
 
@@ -144,7 +145,7 @@ class Result:
         """The conditions that are compared with the baseline."""
         return [condition for condition in self.conditions if condition != self.baseline]
 
-    def rows_of(self, *names: str) -> pd.DataFrame:
+    def rows_of(self, *names: str) -> DataFrame:
         """As shown of these metrics: every candidate against the baseline (where they have a direction), or estimates."""
         return in_order(self.frame, names) if self.candidates else self.estimates_of(*names)
 
@@ -202,7 +203,7 @@ class Result:
         """The checks that failed and are more than notes."""
         return [check for check in spoken_checks(self) if check.level != "info"]
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> DataFrame:
         """As `frame`."""
         return self.frame
 
@@ -270,13 +271,13 @@ class Result:
             lines.append(text_table(self.estimates_of(*self.headline)).to_string(index=False))
         return "\n".join([*lines, self.signature])
 
-    def _rows(self) -> pd.DataFrame:
+    def _rows(self) -> DataFrame:
         """The first row of `frame` on each metric, by its name."""
         frame = self.frame
         key = "metric" if "metric" in frame else "name"
         return frame.drop_duplicates(key).set_index(key, drop=False)
 
-    def __getitem__(self, metric: str) -> pd.Series:
+    def __getitem__(self, metric: str) -> Series:
         """The first row of `frame` on a metric: an estimate, or the difference of the first candidate to the baseline.
 
         KeyError that names the nearest for an unknown name, and one for a metric without a direction in a comparison.
@@ -311,9 +312,9 @@ def n_distinct(
 
 
 def in_order(
-    rows: pd.DataFrame,
+    rows: DataFrame,
     names: Sequence[str],
-) -> pd.DataFrame:
+) -> DataFrame:
     """The rows on some metrics in the order of these, on each those of all conditions, or candidates."""
     by_name = rows.set_index("metric", drop=False)
     return by_name.loc[[n for n in names if n in by_name.index]].reset_index(drop=True)

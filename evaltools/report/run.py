@@ -7,13 +7,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
+from pandas import DataFrame, Series
 
-from ..core.errors import UsageError
 from ..core.estimates import Check, from_public, marked_blocked, public_frame
 from ..core.files import Fields
-from ..core.language import language, say, speak, speaking
 from ..core.manifest import Manifest
+from ..core.messages import UsageError, language, say, speak, speaking
 from ..core.metric import AnyMetric, Metric, subset
 from ..core.results import suite_of_manifest
 from ..core.suite import Suite, decoded
@@ -49,8 +48,8 @@ class Run(Result):
 
     suite: Suite
     options: Any
-    data: pd.DataFrame
-    estimates: pd.DataFrame
+    data: DataFrame
+    estimates: DataFrame
     manifest: Manifest
     checks: tuple[Check, ...] = ()
     query: str = ""
@@ -75,7 +74,7 @@ class Run(Result):
         return {self.name: {"": self}}
 
     @property
-    def frame(self) -> pd.DataFrame:
+    def frame(self) -> DataFrame:
         """All estimates: name, title, value, ci_low, ci_high, ci_method, numerator, denominator, n_units, group, better,
         blocked.
 
@@ -118,7 +117,7 @@ class Run(Result):
     # --- units
 
     @cached_property
-    def units(self) -> pd.DataFrame:
+    def units(self) -> DataFrame:
         """One row a unit: what the metrics sum, and what people filter by; lists hold named tuples.
 
         Columns that are added to it can be used in `where`, `by`, `estimate` and `samples`.
@@ -126,13 +125,13 @@ class Run(Result):
         return decoded(self.data, self.suite)
 
     @property
-    def sample_data(self) -> pd.DataFrame:
+    def sample_data(self) -> DataFrame:
         """The units as the files hold them, each a sample of its own where they are clusters of samples."""
         unit = self.suite.unit
         own = self.data.get("item", self.data[unit])
         return self.data.assign(**{unit: own}).drop(columns="item", errors="ignore")
 
-    def unit_values(self, metric: str) -> pd.Series:
+    def unit_values(self, metric: str) -> Series:
         """The metric of each sample alone, by the name of the sample; nan where it has none."""
         name = self.metric(metric).name
         return unit_values(self.sample_data, self.metrics, self.suite.unit, name)
@@ -175,7 +174,7 @@ class Run(Result):
         self,
         column: Any,
         *metrics: str,
-    ) -> pd.DataFrame:
+    ) -> DataFrame:
         """Metrics (by default the headline) within each part of the units, with intervals.
 
         `column`: a column of the units, a Series or array with a value a row of them, or a function of the units that
@@ -202,7 +201,7 @@ class Run(Result):
         self,
         other: Run,
         metric: str | None = None,
-    ) -> pd.DataFrame:
+    ) -> DataFrame:
         """The samples that carry the difference of a metric (default: the primary one) between two runs.
 
         Columns: those of `unit_changes` (baseline is this run, candidate the other). The largest influence first.
@@ -262,7 +261,7 @@ def pass_at_k(
     run: Run,
     k: int,
     metric: str | None = None,
-) -> pd.Series:
+) -> Series:
     """How often at least one of k trials of a sample is right, with its interval for new samples and new draws.
 
     Of n trials of a sample of which c are right it is 1 - C(n - c, k) / C(n, k), the mean over all choices of k of them;
@@ -308,7 +307,7 @@ def pass_at_k(
 def make_run(
     suite: Suite,
     options: Any,
-    data: pd.DataFrame,
+    data: DataFrame,
     manifest: Manifest,
     query: str = "",
 ) -> Run:

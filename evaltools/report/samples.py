@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from pandas import DataFrame
 
 from ..core.files import Fields
-from ..core.language import say
+from ..core.messages import say
 from .page import macros
 from .tables import HtmlTable, no_rows
 from .text import CLIP, anchor, plain, whole
@@ -87,7 +88,7 @@ class SampleView(NamedTuple):
     `Row`) and `places` (of `Place`).
     """
 
-    order: Callable[[Any, pd.DataFrame], pd.DataFrame]
+    order: Callable[[Any, DataFrame], DataFrame]
     card: Callable[[Fields], Fields]
     id: str
     groups: Mapping[str, tuple[str, str]] = {}
@@ -99,11 +100,11 @@ class SampleView(NamedTuple):
 
 
 def samples(
-    units: pd.DataFrame,
+    units: DataFrame,
     view: SampleView,
     groups: Mapping[str, pd.Index],
     caption: str,
-    frame: pd.DataFrame,
+    frame: DataFrame,
     within: str = "",
 ) -> HtmlTable:
     """A browser of samples: a card each, with its text, and rows that hold what was expected beside what came out.
@@ -189,15 +190,13 @@ def sample_view(shown: Run | Study) -> SampleView:
 
     def order(
         run: Run,
-        units: pd.DataFrame,
-    ) -> pd.DataFrame:
+        units: DataFrame,
+    ) -> DataFrame:
         """Each sample once, with its values, the worst value of the primary metric first."""
-        values = pd.DataFrame({f"{name}: value": run.unit_values(name) for name in shown.headline})
+        values = DataFrame({f"{name}: value": run.unit_values(name) for name in shown.headline})
         units = units.drop_duplicates(sample).join(values, on=sample)
         return units.sort_values(
-            list(values)[:1],
-            ascending=shown.primary not in lower,
-            kind="stable",
+            list(values)[:1], ascending=shown.primary not in lower, kind="stable"
         )
 
     def card(row: Fields) -> Fields:
@@ -234,7 +233,7 @@ def groups_of_run(run: Run) -> dict[str, pd.Index]:
 
 
 def groups_of_change(
-    changed: pd.DataFrame,
+    changed: DataFrame,
     candidate: str,
 ) -> dict[str, pd.Index]:
     """Label of each group of samples that changed -> their names."""

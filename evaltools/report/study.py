@@ -12,12 +12,12 @@ from typing import Any
 
 import pandas as pd
 from markupsafe import Markup
+from pandas import DataFrame
 
-from ..core.errors import UsageError
 from ..core.estimates import Check, marked_blocked, public_frame
 from ..core.files import Fields, first_names, safe_name, write_csv
-from ..core.language import language, speaking
 from ..core.manifest import Manifest, require_replaceable, whole_folder
+from ..core.messages import UsageError, language, speaking
 from ..core.metric import AnyMetric
 from ..core.results import write_result
 from ..core.suite import Suite
@@ -112,7 +112,7 @@ class Study(Result):
         self,
         metric: str,
         candidate: str,
-    ) -> pd.DataFrame:
+    ) -> DataFrame:
         """The samples that carry the difference of a candidate in a metric (`stats.effects.unit_changes`).
 
         One with a value on one side only changes as it moves the whole. Samples of a cluster may differ where it does not.
@@ -121,7 +121,7 @@ class Study(Result):
         return differing(unit_changes(sides, self.metric(metric).name))
 
     @cached_property
-    def units(self) -> pd.DataFrame:
+    def units(self) -> DataFrame:
         """The units of all runs, one below the other, with the columns condition, seed and run."""
         frames = [
             run.units.assign(condition=condition, seed=seed, run=run.name)
@@ -165,13 +165,13 @@ class Study(Result):
             return study_checks(self)
 
     @cached_property
-    def estimates(self) -> pd.DataFrame:
+    def estimates(self) -> DataFrame:
         """The estimates of every condition over its seeds, as `core.estimates` has them; only single runs have sums."""
         estimates = aggregate(self.labelled(*self.conditions), self.resampling)
         return marked_blocked(estimates.assign(numerator=None, denominator=None), self.all_checks)
 
     @cached_property
-    def frame(self) -> pd.DataFrame:
+    def frame(self) -> DataFrame:
         """Every metric of every candidate against the baseline (`stats.compare`); of one condition, its scores.
 
         What a check blocks has no p and no verdict.
@@ -194,11 +194,11 @@ class Study(Result):
         return table
 
     @property
-    def scores(self) -> pd.DataFrame:
+    def scores(self) -> DataFrame:
         """The headline of every condition; values are means over seeds, or those of a system's one run."""
         return self.estimates_of(*self.headline).rename(columns={"metric": "name"})[SCORE_COLUMNS]
 
-    def rank(self, metric: str | None = None) -> pd.DataFrame:
+    def rank(self, metric: str | None = None) -> DataFrame:
         """The conditions, best first, with simultaneous rank intervals (`stats.compare.ranks`).
 
         `metric`: by default the primary one. Columns: condition, value, ci_low, ci_high, rank_low, rank_high.
@@ -222,7 +222,7 @@ class Study(Result):
         metric: str,
         difference: float,
         **settings: Any,
-    ) -> pd.DataFrame:
+    ) -> DataFrame:
         """The number of samples that shows a difference in a metric, for each number of seeds; these runs are the pilot.
 
         difference: how much better the candidate truly is, in the metric's own unit.
@@ -245,21 +245,24 @@ class Study(Result):
         )
 
     def directed(self, name: str) -> AnyMetric:
-        """The metric of that name; UsageError where it can be neither better nor worse, or means nothing here."""
+        """The metric that a name, or another name, stands for.
+
+        UsageError where it can be neither better nor worse, or means nothing here.
+        """
         metric = self.metric(name)
         if not self.formulas[name].is_directed:
             raise UsageError(f"{name} has no direction, so that no condition can be better in it")
         if name in self.blocked:
             why = next(check.message for check in self.all_checks if name in check.blocks)
             raise UsageError(f"{name} means nothing here: {why}")
-        return metric
+        return self.metric(metric.alias_of or name)
 
     def by(
         self,
         column: Any,
         *metrics: str,
         candidate: str | None = None,
-    ) -> pd.DataFrame:
+    ) -> DataFrame:
         """The difference from the baseline within each part of the units that both sides have.
 
         `column`: as in `Run.by`; a sample is compared in a part that it is in on both sides. `metrics`: by default
@@ -295,7 +298,7 @@ class Study(Result):
         """
         metric = metric or self.primary
         if not self.candidates or not metric:
-            return no_rows("Samples that differ", pd.DataFrame())
+            return no_rows("Samples that differ", DataFrame())
         names = [self.candidate(candidate)] if candidate else study_sentences.by_finding(self)
         first, *others = [samples_that_differ(self, metric, name) for name in names]
         folded = map(fold, names[1:], others)
@@ -308,7 +311,7 @@ class Study(Result):
     # --- the files of results/<condition>_aggregated/
 
     @property
-    def comparison(self) -> pd.DataFrame:
+    def comparison(self) -> DataFrame:
         """The rows of comparison.csv: every candidate against the baseline."""
         return self.frame[[*CONTRACT, "blocked"]]
 

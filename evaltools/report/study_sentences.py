@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from decimal import Context
 from typing import TYPE_CHECKING
 
-import pandas as pd
+from pandas import Series
 
 from ..core.estimates import Resampling, Row, is_null
-from ..core.language import listed, say
+from ..core.messages import listed, say
 from ..core.metric import metric_title
 from ..stats.compare import POWER
 from ..stats.effects import MIN_UNITS, ROUGH
@@ -248,8 +248,8 @@ def how(shown: Result) -> str:
         sentences.append(say("Paired by {by}; samples missing on one side are left out.", by=by))
         if p_head(rows) != "p":
             text = (
-                "p and intervals are adjusted together (step-down max-T): those of the primary metric, and those of the "
-                "other headline metrics."
+                "p and intervals are adjusted together (step-down max-T): those of the candidates, and those of the "
+                "headline metrics besides the primary one."
             )
             sentences.append(say(text))
         if shown.margin:
@@ -259,10 +259,12 @@ def how(shown: Result) -> str:
                     level=f"{100 - 200 * shown.resampling.level:.4g}%",
                 )
             )
-    claims = rows.get("claim", pd.Series(THIS_RUN, rows.index))[rows["ci_low"].notna()]
+    claims = rows.get("claim", Series(THIS_RUN, rows.index))[rows["ci_low"].notna()]
     if len(shown.candidates) > 1:
         claims = claims.replace(THESE_TWO_RUNS, THESE_RUNS)
     covered = [say(COVER[claim], level=shown.resampling.percent) for claim in sorted(set(claims))]
+    if (rows["n_seeds"] == 2).any():
+        covered.append(say("Of two seeds t has one degree of freedom."))
     return " ".join([*sentences, *covered])
 
 

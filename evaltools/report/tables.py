@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
+from pandas import DataFrame
 
 from ..core.estimates import Row, is_null
-from ..core.language import listed, say, speak
+from ..core.messages import listed, say, speak
 from ..core.metric import metric_title
 from .page import macros, style
 from .text import interval, number, p_text, text_rows, titled, whole
@@ -34,7 +35,7 @@ class HtmlTable:
     """A piece of a page, and the rows that it shows, where it shows rows."""
 
     html: str
-    frame: pd.DataFrame | None = None
+    frame: DataFrame | None = None
 
     def _repr_html_(self) -> str:
         return in_cell(self.html)
@@ -61,7 +62,7 @@ def in_cell(html: str) -> str:
     return f'{"" if is_styled else style()}<div class="mathjax_ignore">{html}</div>'
 
 
-def table(df: pd.DataFrame) -> HtmlTable:
+def table(df: DataFrame) -> HtmlTable:
     """A frame as a table that filters in the report.
 
     The heads are the names of its columns, which are translated where they are words of ours. Beyond ROWS rows a line
@@ -73,7 +74,7 @@ def table(df: pd.DataFrame) -> HtmlTable:
 
 def no_rows(
     caption: str,
-    frame: pd.DataFrame,
+    frame: DataFrame,
 ) -> HtmlTable:
     """In place of a table without rows: its caption, and that there is nothing."""
     return HtmlTable(macros().no_rows(say(caption)), frame)
@@ -122,7 +123,7 @@ def shown_texts(row: Row) -> dict[str, str]:
     }
 
 
-def p_head(rows: pd.DataFrame) -> str:
+def p_head(rows: DataFrame) -> str:
     """The head of the p of a comparison's rows, which says so where any is adjusted.
 
     >>> p_head(pd.DataFrame({"p_value": [0.02, 0.5], "p_adjusted": [0.02, None]}))
@@ -133,15 +134,15 @@ def p_head(rows: pd.DataFrame) -> str:
 
 
 def text_table(
-    rows: pd.DataFrame,
+    rows: DataFrame,
     columns: Iterable[str] = PLAIN,
-) -> pd.DataFrame:
+) -> DataFrame:
     """Estimates, or a comparison, as text, a row each: these texts of `shown_texts`."""
     texts = [shown_texts(row) for row in rows.to_dict("records")]
-    return pd.DataFrame(texts, columns=list(columns), dtype=object)
+    return DataFrame(texts, columns=list(columns), dtype=object)
 
 
-def by_condition(rows: pd.DataFrame) -> pd.DataFrame:
+def by_condition(rows: DataFrame) -> DataFrame:
     """The values of metrics without a direction, which are not compared, as text: a row each, a column a condition."""
     rows = rows[rows["better"] == "none"].dropna(subset="value")
     titles = [shown_texts(row)["title"] for row in rows.to_dict("records")]
@@ -192,7 +193,7 @@ def notebook(lang: str = "en") -> HtmlTable | None:
     from .figures import figure_style
 
     formatters = shell.display_formatter.formatters
-    formatters["text/html"].for_type(pd.DataFrame, lambda df: in_cell(frame_table(df).html))
+    formatters["text/html"].for_type(DataFrame, lambda df: in_cell(frame_table(df).html))
     mpl.rcParams.update(figure_style())
     # matplotlib would draw every figure of a cell once more before it is shown
     plt.uninstall_repl_displayhook()
@@ -229,7 +230,7 @@ def names_set(source: str) -> list[str]:
     )
 
 
-def frame_table(frame: pd.DataFrame) -> HtmlTable:
+def frame_table(frame: DataFrame) -> HtmlTable:
     """A frame as a table of the report; its index stands in the first columns where it says something.
 
     Columns of our words, and labels of an index, are in the language in force.

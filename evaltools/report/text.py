@@ -15,10 +15,10 @@ from unicodedata import east_asian_width
 import numpy as np
 import pandas as pd
 from markupsafe import Markup, escape
+from pandas import DataFrame
 
-from ..core.errors import visible
 from ..core.estimates import Row, is_null
-from ..core.language import say
+from ..core.messages import say, visible
 
 # the better direction of a metric -> its sign
 ARROWS = {"higher": "↑", "lower": "↓"}
@@ -207,7 +207,7 @@ def plain(value: Any) -> str:
     return number(value) if isinstance(value, Number) else str(value)
 
 
-def text_rows(df: pd.DataFrame) -> tuple[list[str], list[tuple[str, ...]], list[bool]]:
+def text_rows(df: DataFrame) -> tuple[list[str], list[tuple[str, ...]], list[bool]]:
     """Heads in the language in force, the rows as text, and whether a column holds numbers."""
     texts = []
     for _, column in df.items():
@@ -223,7 +223,7 @@ def _line(text: str) -> str:
     return " ".join(visible(text).split())
 
 
-def markdown_table(df: pd.DataFrame) -> str:
+def markdown_table(df: DataFrame) -> str:
     """A frame in GitHub Markdown."""
     heads, rows, numeric = text_rows(df)
     rules = ["---:" if is_number else "---" for is_number in numeric]
@@ -240,7 +240,7 @@ def markdown(text: str) -> str:
 
 
 def latex_table(
-    df: pd.DataFrame,
+    df: DataFrame,
     *,
     caption: str,
     label: str,

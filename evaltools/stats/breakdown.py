@@ -5,11 +5,12 @@ from contextlib import suppress
 from typing import Any
 
 import pandas as pd
+from pandas import DataFrame, Series
 from pandas.api.types import is_list_like
 
-from ..core.errors import UsageError
 from ..core.estimates import PUBLIC, Check, Resampling, marked_blocked, public_frame
 from ..core.files import nearest
+from ..core.messages import UsageError
 from ..core.metric import MetricTable, subset
 from .compare import CONTRACT, DETAILS, compare_all, verdicts
 from .effects import NothingPaired
@@ -24,9 +25,8 @@ PART = "(part)"
 
 
 def by_parts(
-    units: pd.DataFrame,
-    column: str | pd.Series | Sequence[Any] | Callable[[pd.DataFrame], Any],
-) -> pd.Series:
+    units: DataFrame, column: str | Series | Sequence[Any] | Callable[[DataFrame], Any]
+) -> Series:
     """The part of each row of the units.
 
     `column`: a column of theirs, values row by row, or a function of the units. A null is the part
@@ -41,13 +41,13 @@ def by_parts(
         column = units[column]
     values = column(units) if callable(column) else column
     n_values = len(values) if is_list_like(values) else 1
-    is_other = isinstance(values, pd.Series) and not units.index.isin(values.index).all()
+    is_other = isinstance(values, Series) and not units.index.isin(values.index).all()
     if n_values != len(units) or is_other:
         raise UsageError(
             f"{n_values} values for {len(units)} units: expected one a row, by "
             "the index of the units (of some rows: run.where(rows).by(...))"
         )
-    parts = pd.Series(values, index=units.index)
+    parts = Series(values, index=units.index)
     texts = parts.astype("string").fillna("(none)")
     if isinstance(parts.dtype, pd.CategoricalDtype) and parts.cat.ordered:
         in_order = texts[parts.sort_values().index].unique()
@@ -57,9 +57,7 @@ def by_parts(
 
 
 def each_part(
-    conditions: Mapping[str, Runs],
-    table: MetricTable,
-    unit: str,
+    conditions: Mapping[str, Runs], table: MetricTable, unit: str
 ) -> Iterator[tuple[str, list[Condition]]]:
     """(part, the conditions within it, labelled together), the part with most units of the first condition first.
 
@@ -84,14 +82,14 @@ def each_part(
 
 
 def breakdown(
-    units: pd.DataFrame,
+    units: DataFrame,
     table: MetricTable,
     unit: str,
-    column: str | pd.Series,
+    column: str | Series,
     names: Sequence[str],
     resampling: Resampling,
     checks: Iterable[Check] = (),
-) -> pd.DataFrame:
+) -> DataFrame:
     """The named metrics within each part of the units, the largest part first.
 
     `column`: a column of the units, or the part of each row. `checks`: what they block has no interval.
@@ -126,7 +124,7 @@ def compare_parts(
     unit: str,
     resampling: Resampling,
     names: Sequence[str],
-) -> pd.DataFrame:
+) -> DataFrame:
     """The difference of two conditions within each part of their units, the largest part first.
 
     The frames have the part of each row in the column PART. Columns: `part`, `n` (paired units),

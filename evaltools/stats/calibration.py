@@ -22,6 +22,7 @@ from unicodedata import normalize
 
 import numpy as np
 import pandas as pd
+from pandas import DataFrame
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 from scipy.special import ndtri
 
@@ -49,10 +50,8 @@ COLUMNS = (
 
 
 def calibrate(
-    scores: pd.DataFrame,
-    labels: pd.DataFrame,
-    confidence: float = 0.95,
-) -> tuple[pd.DataFrame, list[str]]:
+    scores: DataFrame, labels: DataFrame, confidence: float = 0.95
+) -> tuple[DataFrame, list[str]]:
     """How scores (`read_scores`) agree with labels (`read_labels`), and the mean that people would give: (frame, notes).
 
     The frame has COLUMNS, a row a metric that has labels; null: not measured. Notes are a sentence for each metric with
@@ -106,7 +105,7 @@ def calibrate(
         notes.append(
             f"fewer than {LEAST} labels correct no mean; score and label agree: {agreeing}"
         )
-    return pd.DataFrame(rows, columns=list(COLUMNS)), notes
+    return DataFrame(rows, columns=list(COLUMNS)), notes
 
 
 def corrected_mean(
@@ -154,8 +153,8 @@ def corrected_mean(
 
 
 def _agreement(
-    labelled: pd.DataFrame,
-    votes: pd.DataFrame,
+    labelled: DataFrame,
+    votes: DataFrame,
     confidence: float,
 ) -> Fields:
     """raters, kappas, TPR and TNR with Wilson's intervals; the raters alone unless every label is 0 or 1.
@@ -173,12 +172,12 @@ def _agreement(
             row[name] = right.mean()
             bounds = wilson(right.mean(), len(right), ndtri(0.5 + confidence / 2))
             row[f"{name}_low"], row[f"{name}_high"] = bounds
-    row["judge_kappa"] = kappa_of(pd.DataFrame({"people": good, "judge": passed}))
+    row["judge_kappa"] = kappa_of(DataFrame({"people": good, "judge": passed}))
     row["rater_kappa"] = kappa_of(votes.pivot_table("label", "case_id", "rater"))
     return row
 
 
-def kappa_of(sheet: pd.DataFrame) -> float:
+def kappa_of(sheet: DataFrame) -> float:
     """Cohen's kappa of two raters, Fleiss' of more, over the subjects that all have.
 
     `sheet`: a row a subject, a column a rater; null where a rater did not vote.
@@ -270,7 +269,7 @@ def label_value(value: Any, scale: tuple[float, float] = (0, 1)) -> Any:
     return share
 
 
-def read_scores(file: File) -> pd.DataFrame:
+def read_scores(file: File) -> DataFrame:
     """case_id, metric, score (0..1), threshold, measured of the rows of a file of scores that have one.
 
     Not `measured` is a number that only stands for a score; without that column all are. summary_scores.csv is
@@ -282,16 +281,16 @@ def read_scores(file: File) -> pd.DataFrame:
             "no-scores",
             "no row of this file has a score",
         )
-    frame = pd.DataFrame(rows, columns=["case_id", "metric", "score", "threshold", "measured"])
+    frame = DataFrame(rows, columns=["case_id", "metric", "score", "threshold", "measured"])
     return frame.astype({"score": float, "threshold": float, "measured": bool})
 
 
 def read_labels(
     file: File,
-    scores: pd.DataFrame,
+    scores: DataFrame,
     scale: tuple[float, float] = (0, 1),
     has_scores: bool = False,
-) -> pd.DataFrame:
+) -> DataFrame:
     """case_id, metric, label (0..1), rater ("" where none is named) of a file of labels.
 
     A row without a label counts as not labelled yet. scale: what 0 and 1 are written as. Reports by line what is
@@ -311,9 +310,7 @@ def read_labels(
                 id=row["case_id"],
                 field="case_id",
             )
-    return pd.DataFrame(rows, columns=["case_id", "metric", "label", "rater"]).astype(
-        {"label": float}
-    )
+    return DataFrame(rows, columns=["case_id", "metric", "label", "rater"]).astype({"label": float})
 
 
 def _read(

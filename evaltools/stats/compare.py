@@ -15,11 +15,12 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from pandas import DataFrame
 from scipy.special import stdtr, stdtrit
 
-from ..core.errors import UsageError
 from ..core.estimates import Resampling
 from ..core.files import Fields, nearest
+from ..core.messages import UsageError
 from ..core.metric import MetricTable
 from .effects import MIN_UNITS, ROUGH, Effect, paired, same_questions
 from .formulas import Draws, p_of_t, smallest_shown, widest
@@ -37,8 +38,10 @@ CONTRACT = (
 # The further columns of `Comparison.table`.
 DETAILS = (
     "ci_method", "claim", "level", "short", "not_random", "headline", "family", "better", "title",
-    "group", "alias_of", "n_cells", "delta_worst", "delta_best", "few_missing", "mid", "n_other_texts",
+    "group", "n_cells", "delta_worst", "delta_best", "few_missing", "mid", "n_other_texts",
 )  # fmt: skip
+# Pairs of conditions that are ranked by a bootstrap at the most.
+MOST_DRAWN = 100
 # Probability with which the smallest detectable difference is found.
 POWER = 0.8
 
@@ -68,7 +71,7 @@ class Comparison(NamedTuple):
     `n_other_texts`: samples that pair but have other texts, which are left out.
     """
 
-    table: pd.DataFrame
+    table: DataFrame
 
 
 def compare(
@@ -112,7 +115,7 @@ def compare_all(
     headline: Sequence[str] = (),
     margin: Mapping[str, float] | None = None,
     n_permutations: int = 10_000,
-) -> pd.DataFrame:
+) -> DataFrame:
     """Every other condition against the first, over every metric: the table of `Comparison`, by candidate.
 
     `conditions` were labelled together. `headline`: metrics that are tested together, but for the first with a
@@ -140,8 +143,8 @@ def compare_all(
             a, b = (each.cells(name).where(keep) for each in (first, side))
             rows.append(names | _row(a, b))
     if not rows:
-        return pd.DataFrame(columns=[*CONTRACT, *DETAILS])
-    tested = pd.DataFrame(rows)
+        return DataFrame(columns=[*CONTRACT, *DETAILS])
+    tested = DataFrame(rows)
     sizes = {target[name]: size for name, size in margin.items()}
     tested["margin"] = tested["metric"].map(sizes).astype(float)
     tested["primary"] = tested["metric"].isin(family[:1])
@@ -150,9 +153,9 @@ def compare_all(
     draws = draws_of(tested["effect"], resampling)
     tested = tested.join(_intervals(tested, draws, resampling.method))
     tested["verdict"], tested["short"] = verdicts(tested, resampling.level)
-    about = pd.DataFrame(
-        [(m.name, m.title, m.group, m.alias_of, m.name in headline) for m in table],
-        columns=["metric", "title", "group", "alias_of", "headline"],
+    about = DataFrame(
+        [(m.name, m.title, m.group, m.name in headline) for m in table],
+        columns=["metric", "title", "group", "headline"],
     )
     tables = [
         about.join(own.set_index("metric"), on=about["metric"].map(target))
@@ -166,7 +169,7 @@ def ranks(
     metric: str,
     resampling: Resampling,
     n_permutations: int = 10_000,
-) -> pd.DataFrame:
+) -> DataFrame:
     """Rank intervals of conditions that were labelled together, on a metric: condition, rank_low, rank_high.
 
     Every pair is tested, all pairs together as one family. `rank_low` is 1 + the number of conditions that are shown
@@ -190,14 +193,16 @@ def ranks(
         for a, b in combinations(range(len(sides)), 2)
     ]
     is_measured = np.array([not np.isnan(side.value).all() for side in sides])
-    tested = pd.DataFrame(pairs).assign(primary=False, family=True, margin=np.nan)
+    tested = DataFrame(pairs).assign(primary=False, family=True, margin=np.nan)
     _test(tested, resampling, n_permutations)
     tested = tested[tested["p_adjusted"] <= resampling.level].reset_index(drop=True)
     beats = np.zeros((len(sides), len(sides)), dtype=int)
     if len(tested):
-        # there may be thousands: intervals of each by itself, without a bootstrap
         tested = tested.assign(level=resampling.level)
-        tested = tested.join(_intervals(tested, {}))
+        # there may be thousands, which have intervals without a bootstrap
+        drawn = tested["effect"] if len(tested) <= MOST_DRAWN else ()
+        draws = draws_of(drawn, resampling)
+        tested = tested.join(_intervals(tested, draws, resampling.method))
         verdict, _ = verdicts(tested, resampling.level)
         for word, winner, loser in (("better", "b", "a"), ("worse", "a", "b")):
             shown = tested[verdict == word]
@@ -206,16 +211,14 @@ def ranks(
         "rank_low": 1 + beats.sum(axis=0),
         "rank_high": is_measured.sum() - beats.sum(axis=1),
     }
-    frame = pd.DataFrame(rank, dtype="Int64")
+    frame = DataFrame(rank, dtype="Int64")
     frame.loc[~is_measured] = pd.NA
     frame.insert(0, "condition", [condition.name for condition in conditions])
     return frame
 
 
 def _require_testable(
-    formulas: Mapping[str, Formula],
-    margin: Mapping[str, float],
-    confidence: float,
+    formulas: Mapping[str, Formula], margin: Mapping[str, float], confidence: float
 ) -> None:
     """UsageError unless margins, as declared, can be tested."""
     for name, size in margin.items():
@@ -261,7 +264,7 @@ def _row(
 
 
 def _test(
-    rows: pd.DataFrame,
+    rows: DataFrame,
     resampling: Resampling,
     n_permutations: int,
     level: float | None = None,
@@ -303,10 +306,8 @@ def _test(
 
 
 def _intervals(
-    rows: pd.DataFrame,
-    draws: Mapping[Effect | None, Draws],
-    method: str = "auto",
-) -> pd.DataFrame:
+    rows: DataFrame, draws: Mapping[Effect | None, Draws], method: str = "auto"
+) -> DataFrame:
     """The interval of every row at its level, that of equivalence, and the mde."""
     result = []
     for found, level, margin in zip(rows["effect"], rows["level"], rows["margin"]):
@@ -334,11 +335,11 @@ def _intervals(
             "mde": mde,
         }
         result.append(row)
-    return pd.DataFrame(result)
+    return DataFrame(result)
 
 
 def verdicts(
-    rows: pd.DataFrame,
+    rows: DataFrame,
     level: float,
 ) -> tuple[Array, Array]:
     """(verdict, what a "tied" row is short of) of every metric, a row each. `level` is as 0.05.

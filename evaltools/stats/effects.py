@@ -1,15 +1,14 @@
 """A metric of one condition, or of two that are paired: which cells, what each unit and seed brings, and its p."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import numpy as np
-import pandas as pd
+from pandas import DataFrame, Series
 
-from ..core.errors import UsageError
+from ..core.messages import UsageError
 from ..core.metric import Metric, MetricTable
 from .formulas import (
     NEW_SEEDS,
@@ -89,7 +88,7 @@ class Effect(Cells):
     sides: tuple[Cells, ...]
 
     @classmethod
-    def of(cls, *sides: Cells) -> Effect:
+    def of(cls, *sides: Cells) -> Self:
         """The effect of one side, or of the first less the second."""
         ratios: tuple[Metric, ...] = ()
         weights: list[float] = []
@@ -110,7 +109,7 @@ class Effect(Cells):
         )
 
     @classmethod
-    def of_run(cls, run: Cells) -> Effect:
+    def of_run(cls, run: Cells) -> Self:
         """The effect of a condition. The difference of two ratios of a run is one of two sides."""
         weights = run.formula.weights
         if len(weights) != 2 or weights.sum() != 0:
@@ -274,16 +273,16 @@ def paired(
 
 
 def unit_values(
-    units: pd.DataFrame,
+    units: DataFrame,
     table: MetricTable,
     unit: str,
     metric: str,
-) -> pd.Series:
+) -> Series:
     """The metric of each unit alone, its own ratio of sums, by the name of the unit; nan where it has none.
 
     KeyError for a metric that the table lacks.
 
-    >>> units = pd.DataFrame({"id": ["a", "a", "b"], "right": [1, 0, 1], "n": 1})
+    >>> units = DataFrame({"id": ["a", "a", "b"], "right": [1, 0, 1], "n": 1})
     >>> from evaltools.core.metric import Metric
     >>> table = [Metric(name="accuracy", numerator="right", denominator="n", better="higher")]
     >>> unit_values(units, table, "id", "accuracy").to_dict()
@@ -291,14 +290,14 @@ def unit_values(
     """
     (run,) = label([("", {"": units})], table, unit)
     cells = run.cells(metric).per_unit()
-    values = pd.Series(cells.own_values[0], run.units, name=metric)
+    values = Series(cells.own_values[0], run.units, name=metric)
     return values.reindex(units[unit].unique())
 
 
 def unit_changes(
     conditions: Sequence[Condition],
     metric: str,
-) -> pd.DataFrame:
+) -> DataFrame:
     """The paired values of one metric of two conditions that were labelled together, a row a unit.
 
     Columns: the unit, baseline, candidate, change, influence, differs (in some seed).
@@ -314,7 +313,7 @@ def unit_changes(
 
     >>> from evaltools.core.metric import Metric
     >>> table = [Metric(name="accuracy", numerator="right", denominator="n", better="higher")]
-    >>> old = pd.DataFrame({"id": ["a", "b"], "right": [0, 1], "n": 1})
+    >>> old = DataFrame({"id": ["a", "b"], "right": [0, 1], "n": 1})
     >>> sides = label([("old", {"": old}), ("new", {"": old.assign(right=1)})], table, "id")
     >>> unit_changes(sides, "accuracy")
       id  baseline  candidate  change  influence  differs
@@ -324,14 +323,14 @@ def unit_changes(
     first, second = conditions
     keep = same_questions(first, second)
     a, b = (side.cells(metric).where(keep) for side in conditions)
-    before, after = (pd.DataFrame(side.own_values) for side in common_cells(a, b))
+    before, after = (DataFrame(side.own_values) for side in common_cells(a, b))
     if a.seeds == b.seeds:
         in_both = before.notna() & after.notna()
         # a unit that both sides have in some seed is averaged over these
         used = in_both | ~in_both.any()
         before, after = before.where(used), after.where(used)
     found = paired(a, b)
-    frame = pd.DataFrame(
+    frame = DataFrame(
         {
             first.units.name: first.units.astype(object),
             "baseline": before.mean(),
@@ -349,7 +348,7 @@ def unit_changes(
     )
 
 
-def differing(changes: pd.DataFrame) -> pd.DataFrame:
+def differing(changes: DataFrame) -> DataFrame:
     """The units of `unit_changes` that carry the difference, the largest influence first.
 
     These are the units that `n_differ` of a comparison counts.

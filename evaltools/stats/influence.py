@@ -18,17 +18,18 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pandas import DataFrame
 from pandas.api.types import infer_dtype
 
-from ..core.errors import UsageError
 from ..core.estimates import is_null
 from ..core.files import nearest
+from ..core.messages import UsageError
 from ..core.metric import LARGEST, AnyMetric, Metric, MetricTable, as_ratios, columns_of, linear
 from ..core.records import require_unique, short
 
 Array = np.ndarray
 Seed = Hashable
-Runs = Mapping[Any, pd.DataFrame]
+Runs = Mapping[Any, DataFrame]
 
 # Columns that tell the samples of a unit apart: those of a cluster, the turns of a dialogue.
 ITEM, TURN = "item", "turn_pair_id"
@@ -115,7 +116,7 @@ class Condition:
     name: str
     seeds: tuple[Seed, ...]
     formulas: Mapping[str, Formula]
-    rows: pd.DataFrame
+    rows: DataFrame
     cell: Array
     n_samples: int
     units: pd.Index
@@ -175,7 +176,7 @@ def numbers_of(values: Array) -> Array:
 
 def _wrong(
     formula: Formula,
-    frame: pd.DataFrame,
+    frame: DataFrame,
     columns: Mapping[str, Array],
     sums: Array,
 ) -> Iterator[tuple[Array, str, Array, str]]:
@@ -256,7 +257,7 @@ def label(
 
 
 def _require_readable(
-    frame: pd.DataFrame,
+    frame: DataFrame,
     needed: Sequence[str],
 ) -> None:
     """UsageError for columns that are lacking (the first is the unit) or doubled, a null unit, a second row of one."""

@@ -5,10 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from pandas import DataFrame
 from scipy.special import ndtr
 
-from ..core.errors import UsageError
 from ..core.estimates import Resampling, complete, public_frame
+from ..core.messages import UsageError
 from ..core.metric import Metric, MetricTable
 from .effects import MIN_UNITS, ROUGH, Effect
 from .formulas import (
@@ -47,8 +48,7 @@ class Interval(NamedTuple):
 
 
 def draws_of(
-    effects: Iterable[Effect | None],
-    resampling: Resampling,
+    effects: Iterable[Effect | None], resampling: Resampling
 ) -> dict[Effect | None, Draws]:
     """The bootstraps of those effects of one run a side of which units vary, and are not too many."""
     used = [e for e in effects if e and not e.parts and e.present.sum() <= LARGE and e.errors.any()]
@@ -267,11 +267,11 @@ def _joined(
 
 
 def estimate(
-    units: pd.DataFrame,
+    units: DataFrame,
     table: MetricTable,
     unit: str,
     resampling: Resampling | None = None,
-) -> pd.DataFrame:
+) -> DataFrame:
     """Value and interval of every metric, one row each.
 
     Columns: name, title, value, ci_low, ci_high, ci_method, numerator, denominator, n_units, group,
@@ -279,8 +279,8 @@ def estimate(
     the table has none. `numerator` and `denominator` are null for weighted sums of metrics. `n_units`
     counts the resampling units that take part in the metric. `ci_method`: docs/statistics.md.
 
-    A row in which a column of a metric is null takes no part in that metric, as if it were left
-    out. The trials of a sample (rows that differ in the column `trial`) are averaged first.
+    A row whose denominator is null takes no part in that metric, as if it were left out. The trials of a sample (rows
+    that differ in the column `trial`) are averaged first.
 
     Raises UsageError, with the row, for what is no frame, columns that it lacks, what is no finite number, a null
     numerator of a row that the denominator counts, a row whose own value is outside the limits of its metric,
@@ -295,7 +295,7 @@ def estimate(
            name  value    ci_low  ci_high ci_method
     0  accuracy   0.75  0.599457  0.86546     mid-p
     """
-    if not isinstance(units, pd.DataFrame):
+    if not isinstance(units, DataFrame):
         raise UsageError(f"units: expected a DataFrame, got {type(units).__name__}")
     conditions = label([("", {"": units})], table, unit)
     return public_frame(aggregate(conditions, resampling or Resampling()))
@@ -304,7 +304,7 @@ def estimate(
 def aggregate(
     conditions: Iterable[Condition],
     resampling: Resampling,
-) -> pd.DataFrame:
+) -> DataFrame:
     """The estimates of every condition over its seeds, a row a metric.
 
     Columns: those of `core.estimates`, min and max (the least and greatest value of a seed), and claim
@@ -329,14 +329,12 @@ def aggregate(
         while names:
             rows += _rows(condition, names[:at_once], resampling)
             del names[:at_once]
-        frames.append(complete(pd.DataFrame(rows), condition.name))
+        frames.append(complete(DataFrame(rows), condition.name))
     return pd.concat(frames, ignore_index=True)
 
 
 def _rows(
-    condition: Condition,
-    metrics: Sequence[str],
-    resampling: Resampling,
+    condition: Condition, metrics: Sequence[str], resampling: Resampling
 ) -> Iterator[dict[str, object]]:
     """The rows of `aggregate` for some metrics, which are resampled together."""
     measured: list[tuple[Cells, Effect]] = []

@@ -10,10 +10,11 @@ References: Lancaster, JASA 56 (1961), mid-p; Westfall and Young, "Resampling-ba
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
+from pandas import Series
 from scipy.special import bdtrc
 
 from .formulas import p_of_t
@@ -167,10 +168,10 @@ def max_t(
     return adjusted, critical
 
 
-def holm(p: pd.Series) -> pd.Series:
+def holm(p: Series) -> Series:
     """Holm's adjusted p values; a null stays null.
 
-    >>> holm(pd.Series([0.01, 0.04, 0.03])).tolist()
+    >>> holm(Series([0.01, 0.04, 0.03])).tolist()
     [0.03, 0.06, 0.06]
     """
     ordered = p.dropna().sort_values()
@@ -255,17 +256,17 @@ def lacking(
         rest = _own_values(other.where(on_a & on_b & ~is_missing))
         if len(missing):
             p.append(p_random(missing, rest))
-        lacks = (there > 0) & ~side.present
-        added, new = ((each[..., None] * weight).sum(axis=1) for each in (part, lacks))
-        total = side.den.sum(axis=1) + new
+        kept = replace(side, sums=side.sums * (1 - part)[..., None])
+        added = (part[..., None] * weight).sum(axis=1)
+        total = kept.den.sum(axis=1) + added
         # of several ratios the one that lacks most
         shares = added / np.where(total == 0, np.inf, total)
         share = shares.max(
             axis=1,
             keepdims=True,
         )
-        at_ends = (1 - share) * side.value[:, None] + share * limits
-        known = at_ends[~np.isnan(side.value)]
+        at_ends = (1 - share) * kept.value[:, None] + share * limits
+        known = at_ends[~np.isnan(kept.value)]
         ends.append(known.sum(axis=0) / (len(known) or np.nan))
     ends_of_delta = ends[1] - ends[0][::-1]
     worst, best = ends_of_delta[:: -1 if a.formula.metric.better == "lower" else 1]

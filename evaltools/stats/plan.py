@@ -13,14 +13,14 @@ import numpy as np
 import pandas as pd
 from scipy.special import chdtri, ndtri, stdtrit
 
-from ..core.errors import UsageError
 from ..core.estimates import Resampling
+from ..core.messages import UsageError
 from .effects import ROUGH, Effect, paired
 from .formulas import variance_of_change
 from .influence import ITEM, Condition
 
 # The columns of a plan.
-COLUMNS = ("seeds", "samples", "samples_low", "samples_high", "power", "calls")
+COLUMNS = ("seeds", "samples", "samples_low", "samples_high", "calls")
 # The smallest pilot.
 MIN_PILOT = 4
 
@@ -99,7 +99,7 @@ def plan(
             needed = np.maximum(needed, np.ceil(enough * n_units / n))
         if n < ROUGH and needed[0] > 0:
             needed = np.array([float(f"{each:.0e}") for each in needed])
-        rows.append((k, *needed, power, needed[0] * k))
+        rows.append((k, *needed, needed[0] * k))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 

@@ -12,7 +12,7 @@ from unittest.mock import patch
 from click.testing import CliRunner, Result
 
 from evaltools.app.cli import main
-from evaltools.core.language import language, speaking
+from evaltools.core.messages import language, speaking
 from evaltools.report.notebook import HTML, ReportJob
 from evaltools.report.run import Run
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from evaltools.app.batch import Batch, end, run_all
-from evaltools.core.errors import Problems, UsageError
+from evaltools.core.messages import Problems, UsageError
 from evaltools.core.suite import get_suite
 from evaltools.core.workers import Workers
 from evaltools.report.notebook import RECORD

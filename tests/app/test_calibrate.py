@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import evaltools as et
-from evaltools.core.language import speaking
+from evaltools.core.messages import speaking
 from evaltools.stats.calibration import COLUMNS, calibrate
 from tests.app.calling import call, said, written
 from tests.stats.test_calibration import judged

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from evaltools.core import workers
-from evaltools.core.errors import InputError, UsageError, WorkFailed
+from evaltools.core.messages import InputError, UsageError, WorkFailed
 from evaltools.core.workers import Workers
 
 from .processes import until

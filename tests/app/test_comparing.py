@@ -69,7 +69,7 @@ def test_the_verdict_first_then_lines_that_fit(
 def test_a_tie_beside_an_interval_without_0_has_its_reason(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    cmp = et.compare([0.0] * 7 + [1.0] + [0] * 22, [1.0] * 7 + [0.0] + [0] * 22, bounds=(0, 1))
+    cmp = et.compare([0.0] * 7 + [1.0] + [0] * 22, [1.0] * 7 + [0.0] + [0] * 22, bounds=(0, 1.1))
     assert (cmp["value"]["verdict"], cmp["value"]["ci_low"] > 0) == ("tied", True)
     show_result(cmp, verbose=False)
     printed = capsys.readouterr().out

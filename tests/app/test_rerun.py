@@ -11,7 +11,7 @@ import pytest
 
 import evaltools as et
 from evaltools.core.files import example
-from evaltools.core.language import language, speaking
+from evaltools.core.messages import language, speaking
 from evaltools.core.results import read_manifest
 from tests.app.calling import call
 from tests.files import edit, read_json, write_lines

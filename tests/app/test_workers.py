@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from evaltools.core.errors import InputError, Problems, UsageError, WorkFailed
+from evaltools.core.messages import InputError, Problems, UsageError, WorkFailed
 from evaltools.core.workers import Workers
 
 from .processes import alive, until

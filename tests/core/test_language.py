@@ -8,7 +8,7 @@ from string import Formatter
 import nbformat
 import pytest
 
-from evaltools.core.language import (
+from evaltools.core.messages import (
     LANGUAGES,
     language,
     say,

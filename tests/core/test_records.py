@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from evaltools.core.errors import InputError, Problems
 from evaltools.core.files import atomic, write_json, write_jsonl
+from evaltools.core.messages import InputError, Problems
 from evaltools.core.records import File, read_json, read_jsonl, shards
 from evaltools.core.tables import csv_rows
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from evaltools.core.errors import echo, visible
+from evaltools.core.messages import echo, visible
 
 
 def test_what_a_name_or_a_file_may_hold() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from evaltools.core.errors import InputError, Problems
+from evaltools.core.messages import InputError, Problems
 from evaltools.formats.convert import FORMATS, convert
 
 from ..test_fuzz import mutated

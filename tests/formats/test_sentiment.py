@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evaltools.formats import lines
+from evaltools.formats import sentences
 from tests.files import read_lines
 
 from ..app.calling import call
@@ -229,7 +229,7 @@ def test_entities_are_refused(text: str, tmp_path: Path) -> None:
 
 
 def test_literals_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "LITERAL_BYTES", 60)
+    monkeypatch.setattr(sentences, "LITERAL_BYTES", 60)
     assert f"{tmp_path / 'in.txt'}:2: a list of more than" in refused("aste", write(tmp_path, ASTE))
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from evaltools.core.errors import Problems, UsageError, WorkFailed
+from evaltools.core.messages import Problems, UsageError, WorkFailed
 from evaltools.llm import client as llm
 from evaltools.llm.client import Client, in_background
 from evaltools.llm.messages import Limits, Prices

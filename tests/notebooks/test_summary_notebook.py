@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import evaltools as et
-from evaltools.core.language import speaking
+from evaltools.core.messages import speaking
 from evaltools.suites.summary.rules import METRICS
 from tests.files import write_lines
 from tests.notebooks.cells import run_cells

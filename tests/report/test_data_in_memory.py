@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import evaltools as et
-from evaltools.core import memory
+from evaltools.core import tables
 from tests.files import read_lines
 
 from ..app.calling import call
@@ -232,13 +232,13 @@ def test_errors_name_the_data_and_not_a_file_of_ours(tmp_path: Path) -> None:
 
 def test_a_frame_of_several_runs_is_written_once(monkeypatch: pytest.MonkeyPatch) -> None:
     written = []
-    write = memory.write_records
+    write = tables.write_records
 
     def counted(data: Any, folder: Path, name: str) -> Path:
         written.append(name)
         return write(data, folder, name)
 
-    monkeypatch.setattr(memory, "write_records", counted)
+    monkeypatch.setattr(tables, "write_records", counted)
     parts = [SCORES.assign(condition=name, seed=seed) for name in "ab" for seed in (1, 2)]
     study = et.study(pd.concat(parts), suite="table", n_resamples=100)
     assert len(study.results) == 4 and written == ["data"]

@@ -11,8 +11,9 @@ from urllib.parse import unquote
 import pytest
 
 import evaltools as et
-from evaltools.core.errors import UsageError
-from evaltools.report.gallery import Card, build, collect
+from evaltools.core.files import Fields
+from evaltools.core.messages import UsageError
+from evaltools.report.notebook import build, collect
 from tests.files import read_json
 
 from .gallery_results import (
@@ -49,7 +50,7 @@ def out(results: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(results, tmp_path / "out"))
 
 
-def card(out: Path, name: str) -> Card:
+def card(out: Path, name: str) -> Fields:
     return next(card for card in collect(out)[0] if card["name"] == name)
 
 

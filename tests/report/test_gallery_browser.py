@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from evaltools.core.language import speaking
-from evaltools.report.gallery import build
+from evaltools.core.messages import speaking
+from evaltools.report.notebook import build
 
 from ..accessibility import findings
 from .gallery_results import (

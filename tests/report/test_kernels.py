@@ -17,8 +17,8 @@ from typing import Any
 import nbformat
 import pytest
 
-from evaltools.core.errors import WorkFailed
-from evaltools.report.notebook import NOTEBOOK, OPTION, run
+from evaltools.core.messages import WorkFailed
+from evaltools.report.notebook import NOTEBOOK, run
 from tests.app.processes import alive, until
 
 from .test_notebook import texts
@@ -26,11 +26,6 @@ from .test_notebook import texts
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="kernels are forked on Linux only")
 
 WHO = "import os\nprint(os.getpid(), os.getppid(), os.getsid(0))"
-
-
-@pytest.fixture(autouse=True)
-def forked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(OPTION, raising=False)
 
 
 def who(folder: Path) -> list[int]:
@@ -56,6 +51,7 @@ import pickle, sys
 from pathlib import Path
 from evaltools.report import notebook
 notebook.asset_dir = lambda name: Path('notebooks')
+notebook.FROM_FILES = {'a suite': None} if sys.argv[1] == 'spawn' else {}
 notebook.run(pickle.load(sys.stdin.buffer))
 """
 
@@ -77,8 +73,8 @@ def test_nothing_of_the_working_directory_or_of_the_home_takes_part(
     # ipykernel leaves the streams of a process alone that a test runs in
     dropped = ("IPYTHONDIR", "MPLCONFIGDIR", "XDG_CONFIG_HOME", "PYTEST_CURRENT_TEST")
     kept = {name: value for name, value in os.environ.items() if name not in dropped}
-    own = {OPTION: how, "HOME": str(home), "PYTHONSTARTUP": str(startup)}
-    command = [sys.executable, "-P", "-c", MAKE]
+    own = {"HOME": str(home), "PYTHONSTARTUP": str(startup)}
+    command = [sys.executable, "-P", "-c", MAKE, how]
     subprocess.run(command, input=pickle.dumps(made), env={**kept, **own}, check=True)
     file, *others = "".join(texts(made.folder / NOTEBOOK)).split()
     assert Path(file).parent != tmp_path and others == ["10.0", "False", "False"]
@@ -100,7 +96,7 @@ def test_a_suite_that_only_the_working_folder_has_is_found_there_last(
 
 SEEN = """
 import __main__, asyncio, os, signal, matplotlib as mpl, numpy as np, pandas as pd, evaltools as et
-from evaltools.core.language import language
+from evaltools.core.messages import language
 print(os.environ.get("LEFT"), os.getcwd(), language(), mpl.rcParams["font.size"], hasattr(et, "left"))
 print(hasattr(__main__, "left"), signal.getsignal(signal.SIGTERM) == signal.SIG_DFL, os.read(0, 1))
 await asyncio.sleep(0.01)

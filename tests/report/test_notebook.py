@@ -17,8 +17,8 @@ import pytest
 from PIL import Image
 
 import evaltools as et
-from evaltools.core.errors import WorkFailed
-from evaltools.report.notebook import HTML, NOTEBOOK, OPTION, RECORD, is_current, run
+from evaltools.core.messages import WorkFailed
+from evaltools.report.notebook import HTML, NOTEBOOK, RECORD, is_current, run
 from tests.app.calling import written
 from tests.files import contents, read_json, write_lines
 
@@ -70,7 +70,7 @@ def test_the_same_job_gives_the_same_bytes_and_prints_nothing(
     run(made)
     assert capfd.readouterr() == ("", "")
     first = contents(made.folder)
-    monkeypatch.setenv(OPTION, "spawn")
+    monkeypatch.setattr("evaltools.report.notebook.FROM_FILES", {"a suite": None})
     run(made)
     assert contents(made.folder) == first and first.keys() == {NOTEBOOK, HTML, RECORD}
 

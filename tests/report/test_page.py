@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from evaltools.core.language import speaking
+from evaltools.core.messages import speaking
 from evaltools.report import page as html
 from evaltools.report import tables
 from tests.report.synthetic import notebook, shown

@@ -11,7 +11,7 @@ import pytest
 from markupsafe import Markup
 
 import evaltools as et
-from evaltools.core.language import speaking
+from evaltools.core.messages import speaking
 from evaltools.report import paper, study_sentences
 from evaltools.report.first_screen import first_screen, trust_line
 from evaltools.report.tables import frame_table, table

@@ -9,9 +9,8 @@ import pandas as pd
 import pytest
 
 import evaltools as et
-from evaltools.core.errors import UsageError
 from evaltools.core.files import find_runs
-from evaltools.core.language import speaking
+from evaltools.core.messages import UsageError, speaking
 from evaltools.report import study_sentences
 from evaltools.report.evaluate import group
 from evaltools.report.first_screen import trust_line

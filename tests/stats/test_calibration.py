@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from scipy.special import ndtri
 
-from evaltools.core.errors import InputError, Problems
+from evaltools.core.messages import InputError, Problems
 from evaltools.core.records import File
 from evaltools.stats import calibration as c
 from evaltools.stats.calibration import corrected_mean, read_labels, read_scores

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from evaltools.core.errors import UsageError
 from evaltools.core.estimates import Method, Resampling
+from evaltools.core.messages import UsageError
 from evaltools.core.metric import AnyMetric, Difference, Mean, Metric, MetricTable
 from evaltools.stats.breakdown import breakdown
 from evaltools.stats.effects import MIN_UNITS

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from evaltools.core.errors import UsageError
 from evaltools.core.estimates import Resampling
+from evaltools.core.messages import UsageError
 from evaltools.core.metric import Difference, Mean, Metric, MetricTable
 from evaltools.report.study_sentences import verdict_parts
 from evaltools.stats.compare import Comparison, compare, ranks
@@ -188,6 +188,11 @@ def test_the_difference_of_the_pairs_may_lie_outside_the_ends() -> None:
     found = row(compared({"": a}, {"": b}))
     ends = found[["delta", "delta_worst", "delta_best"]].tolist()
     assert ends == pytest.approx([-1, 0 - 15 / 20, 5 / 20 - 15 / 20])
+    # one of two trials of the only right one of 10 samples: that sample is right in half or all of them
+    a = units(20).assign(id=np.repeat(range(10), 2), trial=[0, 1] * 10, score=1.0)
+    b = silent(a.assign(score=[1.0] * 2 + [0.0] * 18), [0])
+    found = row(compared({"": a}, {"": b}))
+    assert found[["delta_worst", "delta_best"]].tolist() == pytest.approx([0.05 - 1, 0.1 - 1])
 
 
 @pytest.mark.parametrize("label", ["item", "turn_pair_id"])

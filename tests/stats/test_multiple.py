@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from evaltools.core.errors import UsageError
 from evaltools.core.estimates import Resampling
+from evaltools.core.messages import UsageError
 from evaltools.core.metric import Metric
 from evaltools.stats.compare import compare, compare_all, ranks
 from evaltools.stats.multiple import holm, max_t, sign_flip

@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 
 from ...core.commands import PATH, number
-from ...core.errors import Problems, echo, paragraph
 from ...core.files import refuse_input, write_csv
+from ...core.messages import Problems, echo, paragraph
 from ...core.records import File
 from ...stats import calibration
 from ..options import confidence_option
@@ -73,10 +73,7 @@ def calibrate(
     problems.raise_if_failed()
     label_file = File(labels or scores, problems)
     labelled = calibration.read_labels(
-        label_file,
-        scored,
-        scale,
-        has_scores=labels in (None, scores),
+        label_file, scored, scale, has_scores=labels in (None, scores)
     )
     problems.raise_if_failed()
     if labelled.empty:

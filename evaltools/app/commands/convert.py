@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from ...core.commands import PATH, files_argument, on_error_option, quiet_option
-from ...core.errors import OnError, Problems, echo
+from ...core.messages import OnError, Problems, echo
 from ...formats.convert import FORMATS
 from ...formats.convert import convert as convert_files
 
@@ -35,14 +35,10 @@ from ...formats.convert import convert as convert_files
     help="semeval14: which of the two kinds of tuple; term where it is not given.",
 )
 @click.option(
-    "--condition",
-    multiple=True,
-    help="Name of the system: once for all files, or once for each.",
+    "--condition", multiple=True, help="Name of the system: once for all files, or once for each."
 )
 @click.option(
-    "--seed",
-    multiple=True,
-    help="Name of the seed: once for all files, or once for each.",
+    "--seed", multiple=True, help="Name of the seed: once for all files, or once for each."
 )
 @click.option(
     "--sep",

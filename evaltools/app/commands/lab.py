@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from ...core.errors import echo
 from ...core.files import Names, asset_dir, write_text
+from ...core.messages import echo
 
 # nothing is fetched from the network, and root, as in a container, may start it
 SETTINGS = [

@@ -6,6 +6,7 @@
 import math
 import operator
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -14,21 +15,13 @@ import click
 from click.exceptions import Exit
 
 from ...core.commands import PATH, suite_file_option
-from ...core.errors import FAILED, GATE_NOT_MET, Problems, UsageError, echo
 from ...core.estimates import Row
 from ...core.files import Fields, first_names, nearest, refuse_input, sha256, write_text
-from ...core.language import speaking
 from ...core.manifest import NAME, OF_DESKTOPS, Manifest, Member
+from ...core.messages import FAILED, GATE_NOT_MET, Problems, UsageError, echo, speaking
 from ...core.metric import metric_title
 from ...core.records import read_model
-from ...core.results import (
-    METRICS,
-    NO_MANIFEST,
-    SPOILT,
-    MetricsFile,
-    run_folders,
-    spoilt_files,
-)
+from ...core.results import METRICS, NO_MANIFEST, SPOILT, MetricsFile, run_folders, spoilt_files
 from ...core.suite import get_suite
 from ...report.evaluate import compare, evaluate, load, study
 from ...report.page import environment
@@ -208,9 +201,7 @@ def _verdicts(
 
 
 def _against_baseline(
-    path: Path,
-    baseline: Path,
-    margins: Mapping[str, float],
+    path: Path, baseline: Path, margins: Mapping[str, float]
 ) -> list[Requirement]:
     """Whether a result is no worse than a baseline, paired: what its headline and the metrics with a margin say.
 
@@ -221,6 +212,7 @@ def _against_baseline(
     if sides[0] == sides[1]:
         raise UsageError(f"{path} would be compared with itself; --baseline names another result")
     study = compare(*(list(map(load, side)) for side in sides))
+    margins = {study.metric(name).alias_of or name: size for name, size in margins.items()}
     blocked_before, blocked_now = (
         {name for run in of_seed.values() for name in run.blocked}
         for of_seed in study.conditions.values()
@@ -231,8 +223,11 @@ def _against_baseline(
     for name in margins.keys() - lost:
         study.directed(name)  # says so where no difference is harm
     measured = [name for name in names if name not in study.blocked]
-    for row in study.rows_of(*measured).to_dict("records"):
-        rows.append(_difference(row, margins.get(row["metric"])))
+    for name in measured:
+        # one with a margin is a test of its own, as a primary metric is
+        own = replace(study, declared=name) if name in margins else study
+        (row,) = own.rows_of(name).to_dict("records")
+        rows.append(_difference(row, margins.get(name)))
     if all(row.met is None for row in rows):
         raise UsageError(
             f"{study.candidate()} and {study.baseline} have no metric of the headline with {MIN_UNITS} paired units: "

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import click
-import pandas as pd
 from click.exceptions import Exit
+from pandas import DataFrame
 
 from ...core.commands import (
     PATH,
@@ -24,14 +24,22 @@ from ...core.commands import (
     suite_file_option,
     verbose_option,
 )
-from ...core.errors import BAD_INPUT, InputError, Problems, UsageError, echo, paragraph
 from ...core.files import EXAMPLES, Names, find_runs, refuse_input, write_csv
-from ...core.language import language, speak
+from ...core.messages import (
+    BAD_INPUT,
+    InputError,
+    Problems,
+    UsageError,
+    echo,
+    language,
+    paragraph,
+    speak,
+)
 from ...core.results import locate, run_names, score_units
 from ...core.suite import get_suite
 from ...core.workers import Workers
 from ...report import evaluate
-from ...report.gallery import build
+from ...report.notebook import build
 from ...report.study_sentences import ranking
 from .. import batch
 from ..options import (
@@ -106,6 +114,13 @@ for name, check_file in added("CHECKS").items():
     check.add_command(_check_command(name, str(check_file.__doc__), check_file))
 
 
+metric_option = click.option(
+    "--metric",
+    required=True,
+    metavar="NAME",
+    help="The metric that is looked at.",
+)
+
 csv_option = click.option(
     "--csv",
     "csv_file",
@@ -124,7 +139,7 @@ def _require_target(csv_file: Path | None, *runs: str) -> None:
         refuse_input(csv_file, [path for run in runs for path in find_runs(run)])
 
 
-def _write(csv_file: Path | None, table: pd.DataFrame) -> None:
+def _write(csv_file: Path | None, table: DataFrame) -> None:
     if csv_file is not None:
         write_csv(csv_file, table)
         echo(csv_file)
@@ -165,12 +180,7 @@ def compare(
 
 @click.command(cls=RunsCommand)
 @runs_argument
-@click.option(
-    "--metric",
-    required=True,
-    metavar="NAME",
-    help="The metric that the conditions are ranked by.",
-)
+@metric_option
 @out_option
 @verbose_option
 @study_options
@@ -203,12 +213,7 @@ def rank(
 
 @click.command(cls=RunsCommand)
 @runs_argument
-@click.option(
-    "--metric",
-    required=True,
-    metavar="NAME",
-    help="The metric in which the difference is looked for.",
-)
+@metric_option
 @click.option(
     "--difference",
     required=True,
@@ -295,13 +300,7 @@ def _command(
     options = suite_options(suite.options, suite.options.settable())
 
     @click.command(suite.name, params=[*options, *more], help=f"{verb} runs of {suite.title}.")
-    @click.argument(
-        "runs",
-        metavar="INPUT...",
-        nargs=-1,
-        required=True,
-        type=RUN,
-    )
+    @runs_argument
     @batch_options
     def command(runs: Names, **options: Any) -> None:
         work = batch.Batch(suite, options)
@@ -341,8 +340,7 @@ def report() -> None:
 @suite_option
 @suite_file_option
 @click.option(
-    "--baseline",
-    help="Condition that the others are compared with (default: the first by name).",
+    "--baseline", help="Condition that the others are compared with (default: the first by name)."
 )
 @declared_options
 @batch_options

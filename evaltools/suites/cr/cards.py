@@ -6,10 +6,11 @@ from functools import partial
 from pathlib import Path
 
 import pandas as pd
+from pandas import DataFrame
 
 from ...core.estimates import Check, Checks, duplicate_texts, share_check
 from ...core.files import Fields, Names, write_csv, write_text
-from ...core.language import listed, say
+from ...core.messages import listed, say
 from ...report.run import Run
 from ...report.samples import Line, Place, Row, SampleView
 from ...report.study import Study
@@ -61,14 +62,15 @@ def leading_key(shown: Run | Study) -> Key:
 def finding(run: Run) -> tuple[str, str] | None:
     """Whether review helped, with what it fixed and broke; None where no review was scored."""
     key = leading_key(run)
-    names = [f"{name}_{key}" for name in ("delta_f1", "fix_rate", "break_rate")]
-    delta, fixed, broken = (run[name] for name in names)
-    if run.blocked.intersection(names) or pd.isna([delta["value"], fixed["value"]]).any():
+    # the net gain is made of just these counts
+    names = [f"{name}_{key}" for name in ("net_gain", "fix_rate", "break_rate")]
+    gain, fixed, broken = (run[name] for name in names)
+    if run.blocked.intersection(names) or pd.isna([gain["value"], fixed["value"]]).any():
         return None
     text = "Review is not shown to help or harm"
-    if delta["ci_low"] > 0:
+    if gain["ci_low"] > 0:
         text = "Review helps"
-    elif delta["ci_high"] < 0:
+    elif gain["ci_high"] < 0:
         text = "Review harms"
     lead = say(
         "{finding}: fixed {fixed[numerator]:.0f} of {fixed[denominator]:.0f}, "
@@ -82,10 +84,10 @@ def finding(run: Run) -> tuple[str, str] | None:
 
 def in_order(
     run: Run,
-    units: pd.DataFrame,
+    units: DataFrame,
     *,
     key: Key,
-) -> pd.DataFrame:
+) -> DataFrame:
     """The samples, the worst change under a key first."""
     gain = units[f"f1_s2_{key}"] - units[f"f1_s1_{key}"].fillna(0)
     return units.assign(gain=gain).sort_values(["gain", "text_id"], kind="stable")
@@ -115,9 +117,7 @@ def card(
 
 
 def card_rows(
-    columns: Mapping[str, Sequence[EvalTuple]],
-    key: Key,
-    policy: MatchPolicy,
+    columns: Mapping[str, Sequence[EvalTuple]], key: Key, policy: MatchPolicy
 ) -> Iterator[Row]:
     """The rows of a card, from the tuples of the gold and of each stage.
 
@@ -350,7 +350,7 @@ def artifacts(
         "eval_policy_hash": run.policy["eval_policy_hash"],
     }
     metrics_folder = folder / "derived" / "metrics"
-    write_csv(metrics_folder / "structural_metrics.csv", pd.DataFrame([row]))
+    write_csv(metrics_folder / "structural_metrics.csv", DataFrame([row]))
     head = f"# Structural metrics of {markdown(run.name)}"
     page = f"{head}\n\n{markdown_table(text_table(run.estimates))}\n`{run.signature}`\n"
     write_text(metrics_folder / "structural_metrics_table.md", page)

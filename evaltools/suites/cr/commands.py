@@ -14,9 +14,8 @@ from ...core.commands import (
     out_option,
     quiet_option,
 )
-from ...core.errors import FAILED, OnError, Problems, echo
 from ...core.files import resolve
-from ...core.language import language
+from ...core.messages import FAILED, OnError, Problems, echo, language
 
 
 @click.command()

@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 from pydantic import AliasChoices, Field, field_validator
 
-from ...core.errors import InputError, Problems
 from ...core.files import Fields, Names, toml_beside
+from ...core.messages import InputError, Problems
 from ...core.records import File, read_json, read_jsonl
 from ...core.suite import Source, SuiteOptions
 from .schema import Gold, Output, Row, Scorecard, TraceEntry, TupleRow

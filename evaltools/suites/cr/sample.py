@@ -10,19 +10,12 @@ from collections.abc import Iterable, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-import pandas as pd
 from msgspec import json
+from pandas import DataFrame
 
 from ...core.files import Fields, Names
 from ...core.metric import set_f1
-from .read import (
-    FINAL_SOURCES,
-    CrOptions,
-    at,
-    final_rows,
-    process_trace,
-    stage1_rows,
-)
+from .read import FINAL_SOURCES, CrOptions, at, final_rows, process_trace, stage1_rows
 from .schema import Aspect, ReviewAction, Scorecard, Text, TupleRow
 from .tuples import (
     KEYS,
@@ -192,9 +185,7 @@ def _tuple_columns(
 
 
 def _implicit_columns(
-    card: Scorecard,
-    gold_rows: Sequence[TupleRow],
-    rows: Sequence[TupleRow],
+    card: Scorecard, gold_rows: Sequence[TupleRow], rows: Sequence[TupleRow]
 ) -> Fields:
     """F1 of the predicted polarities against those of implicit gold. Seed cr_metrics_spec 3.2, 3.5.
 
@@ -333,7 +324,7 @@ def drop_reason(
     return "invalid_target"
 
 
-def units_frame(rows: pd.DataFrame) -> pd.DataFrame:
+def units_frame(rows: DataFrame) -> DataFrame:
     """The units of a frame of rows of `unit_row`, with the columns that follow from those."""
     # a column of texts of which some or all are null
     texts = rows.select_dtypes(exclude=["number", "bool"]).columns

@@ -7,7 +7,7 @@ cr_hallucination_rate sections 2-3, seed cr_metrics_spec sections 4.1-4.3; decis
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,9 +15,10 @@ from typing import Any
 import msgspec
 import pandas as pd
 import pyarrow as pa
+from pandas import DataFrame
 
-from ...core.errors import Problems
-from ...core.files import Fields, Names, beside, refuse_input, state
+from ...core.files import Fields, Names, beside, read_once, refuse_input
+from ...core.messages import Problems
 from ...core.metric import MetricTable, make_metric
 from ...core.records import File, read_jsonl, shards
 from ...core.suite import Source, Suite
@@ -60,7 +61,7 @@ def _score_shard(
     options: CrOptions,
     keep_cards: bool,
     shard: tuple[int, int],
-) -> tuple[pd.DataFrame, Problems, int]:
+) -> tuple[DataFrame, Problems, int]:
     """(rows, problems, number of lines) of one byte range of the main file, the first of `files`.
 
     `keep_cards`: the column `scorecard` holds the scorecards that are made of outputs. Scorecards are large and only
@@ -113,17 +114,14 @@ def _score_shard(
 
 def _gold_of(path: Path | None) -> tuple[dict[str, list[TupleRow]], Problems]:
     """The tuples of a gold file by sample id, and its problems."""
-    return _read_gold(path, path and state(path))
+    return _read_gold(path) if path else ({}, Problems("skip"))
 
 
-@lru_cache(maxsize=1)
-def _read_gold(
-    path: Path | None,
-    _state: Any,
-) -> tuple[dict[str, list[TupleRow]], Problems]:
+@read_once(1)
+def _read_gold(path: Path) -> tuple[dict[str, list[TupleRow]], Problems]:
     # each process reads the file once, and a forked one has what its parent read
     problems = Problems("skip")
-    return read_gold(File(path, problems)) if path else {}, problems
+    return read_gold(File(path, problems)), problems
 
 
 def score(
@@ -132,7 +130,7 @@ def score(
     problems: Problems,
     workers: Workers,
     aside: Path | None,
-) -> pd.DataFrame:
+) -> DataFrame:
     """The units frame of a run, in file order; the same for any workers.
 
     Where it is scored from outputs, their scorecards.jsonl goes into `aside`. Reports broken lines, doubled ids (the
@@ -179,7 +177,7 @@ def score(
 def _warn_of_gaps(
     files: Mapping[str, Path],
     options: CrOptions,
-    units: pd.DataFrame,
+    units: DataFrame,
     gold: Collection[str],
     problems: Problems,
 ) -> None:
@@ -213,9 +211,7 @@ def _warn_of_gaps(
 
 
 def build_filtered_aspects(
-    text: str,
-    aspects: Iterable[Aspect],
-    options: CrOptions,
+    text: str, aspects: Iterable[Aspect], options: CrOptions
 ) -> Iterator[Aspect]:
     """The aspects with `action` (keep or drop) and `drop_reason` (null where kept). Seed cr_hallucination_rate 3."""
     for aspect in aspects:

@@ -3,13 +3,11 @@
 Sources: [M] seed cr_metrics_spec, [F] seed cr_f1_metrics_examples sections 2-8; decisions D1, D4, D5, D6.
 """
 
-from __future__ import annotations
-
 import math
 import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -261,7 +259,7 @@ class Side:
 
     def f1(
         self,
-        pred: Side,
+        pred: Self,
         key: Key,
     ) -> float:
         """F1 of a prediction against this gold under a key; nan where the sample takes no part."""

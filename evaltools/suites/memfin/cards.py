@@ -7,11 +7,12 @@ from operator import itemgetter
 from pathlib import Path
 
 import pandas as pd
+from pandas import DataFrame
 
-from ...core.estimates import Checks, check_lines, duplicate_texts, share_check
+from ...core.estimates import Checks, check_lines, duplicate_texts, plain_rows, share_check
 from ...core.files import Fields, Names, grouped, write_json, write_jsonl, write_text
-from ...core.language import listed, say
 from ...core.manifest import SCHEMA_VERSION
+from ...core.messages import listed, say
 from ...report.run import Run
 from ...report.samples import Line, Place, Row, SampleView
 from ...report.study import Study
@@ -29,7 +30,7 @@ DENIAL = re.compile(r"(?:不|没有|无法|并非|绝非|禁止|避免|切勿)[^
 ENDS = re.compile(r"[。！？!?\n]")
 
 
-def in_order(result: Run, units: pd.DataFrame) -> pd.DataFrame:
+def in_order(result: Run, units: DataFrame) -> DataFrame:
     """The turns with their names, those that fall short of most measures first, then in the order of the trace."""
     turns = units.dropna(subset="turn_pair_id")
     turns = turns.assign(turn=turns["dialog_id"] + " / " + turns["turn_pair_id"].astype(str))
@@ -254,7 +255,7 @@ def checks(result: Run) -> Checks:
 
 def _of_replies(
     result: Run,
-    answered: pd.DataFrame,
+    answered: DataFrame,
 ) -> Checks:
     """Replies that are the user's own text, that are empty, and that stand on many turns."""
     replies, questions = (
@@ -306,14 +307,9 @@ def write_artifacts(
     """Write the files of a run into its results folder."""
     # a row a turn of a valid dialogue, in the order of the trace
     turns = result.units.dropna(subset="turn_pair_id")[list(TURN_EVAL)]
-    write_jsonl(folder / "turn_eval.jsonl", _with_none(turns).to_dict("records"))
+    write_jsonl(folder / "turn_eval.jsonl", plain_rows(turns))
     write_json(folder / "metrics_summary.json", metrics_summary(result))
     write_text(folder / "report.md", report_md(result))
-
-
-def _with_none(frame: pd.DataFrame) -> pd.DataFrame:
-    """A frame with None where it is null."""
-    return frame.astype(object).where(frame.notna(), None)
 
 
 def metrics_summary(result: Run) -> Fields:
@@ -347,7 +343,7 @@ def metrics_summary(result: Run) -> Fields:
             "micro": {name: values[metric] for name, metric in of_turns.items()},
             "macro": {name: values[metric] for name, metric in of_dialogs.items()},
             "counts": {**counts.to_dict(), **totals},
-            "by_dialog": _with_none(by_dialog).to_dict("index"),
+            "by_dialog": dict(zip(by_dialog.index, plain_rows(by_dialog))),
         }
     return {
         "schema_version": SCHEMA_VERSION,

@@ -5,8 +5,6 @@ its user agrees with the true profile. M3 to M5: what a reply says by its words.
 measures. Their order counts: where several could match, the first wins. Source: memfin_metrics 3.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -24,6 +22,9 @@ CONTEXT_LIMIT = 1_000
 _FIELD = re.compile(r"profile_gt\.(risk_level_gt|horizon_gt|liquidity_need_gt)")
 _ITEM = re.compile(r"profile_gt\.(constraints_gt|preferences_gt)\[([0-9]{1,9})\]")
 _HISTORY = re.compile(r"history_turn_index:([0-9]{1,9})")
+
+# the columns of a measure, and what its metrics sum: nothing where nothing is required of the turn
+Found = tuple[Fields, Fields]
 
 # 3.15% is no 15%
 _PERCENT = re.compile(r"(?<![0-9.])([0-9]+)\s*[%％]")
@@ -240,9 +241,6 @@ def contains_any(words: Iterable[str], text: str) -> bool:
 
 
 LABELS = ("compliant", "minor_violation", "severe_violation")
-
-# the columns of a measure, and what its metrics sum: nothing where nothing is required of the turn
-Found = tuple[Fields, Fields]
 
 
 def disclosure(turn: Turn) -> Found:

@@ -7,12 +7,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import pandas as pd
+from pandas import DataFrame, Series
 from pydantic import Field, ValidationError
 
-from ...core.errors import InputError, Problems
 from ...core.files import Fields, dumps, first_names, toml_beside
-from ...core.language import say
+from ...core.messages import InputError, Problems, say
 from ...core.metric import make_metric
 from ...core.records import File, misfit, read_json, read_jsonl
 from ...core.suite import Source, SuiteOptions
@@ -40,14 +39,14 @@ MEASURES: list[Fields] = TABLES["measure"]
 MACRO = "_macro"
 
 
-def add_dialog_ratios(units: pd.DataFrame) -> pd.DataFrame:
+def add_dialog_ratios(units: DataFrame) -> DataFrame:
     """The units with the columns that the macro metrics sum.
 
     The numerator of a mean is the column with the value of each dialogue, its denominator is 1 where there is one. Both
     stand in the first row of the dialogue, null in the others. M2 has its values already.
     """
     by_dialog = units.groupby("dialog_id", sort=False)
-    columns: dict[str, pd.Series] = {}
+    columns: dict[str, Series] = {}
     for name, mean in METRICS.items():
         if name.endswith(MACRO):
             ratio = METRICS[name.removesuffix(MACRO)]
@@ -56,10 +55,10 @@ def add_dialog_ratios(units: pd.DataFrame) -> pd.DataFrame:
             columns[mean.denominator] = (denominator > 0).astype(float)
             columns[mean.numerator] = numerator / denominator.where(denominator > 0)
     first_rows = units.index[~units["dialog_id"].duplicated()]
-    return units.join(pd.DataFrame(columns).set_axis(first_rows))
+    return units.join(DataFrame(columns).set_axis(first_rows))
 
 
-def counters(units: pd.DataFrame) -> dict[str, int]:
+def counters(units: DataFrame) -> dict[str, int]:
     """How many dialogues a trace holds, in which state, and how many turns the valid ones have."""
     counts = {"valid_dialogs": units["dialog_id"].nunique()}
     for name in ("skipped_dialogs", "failed_dialogs"):
@@ -69,7 +68,7 @@ def counters(units: pd.DataFrame) -> dict[str, int]:
     return {"total_dialogs": total, **counts, "total_turn_pairs": n_turns}
 
 
-def eligibility(result: Run) -> pd.DataFrame:
+def eligibility(result: Run) -> DataFrame:
     """How many take part in each measure: measure, unit, total, eligible, skipped, failed.
 
     total = eligible + skipped + failed. Turns of valid dialogues: a turn that timed out or broke is failed, one that is
@@ -95,7 +94,7 @@ def eligibility(result: Run) -> pd.DataFrame:
                 "failed": failed,
             }
         )
-    return pd.DataFrame(rows)
+    return DataFrame(rows)
 
 
 PATTERN = "dialog_trace*.jsonl"
@@ -164,7 +163,7 @@ def score(
     problems: Problems,
     workers: Workers,
     aside: Path | None,
-) -> pd.DataFrame:
+) -> DataFrame:
     """The units frame of a trace: one row a turn of a valid dialogue.
 
     The values of a dialogue stand in its first row; `skipped_dialogs` and `failed_dialogs`, the numbers of those that
@@ -175,9 +174,7 @@ def score(
     rows: list[Fields] = []
     states: Counter[str] = Counter()
     dialogs = file.unique(
-        read_jsonl(file, Dialog),
-        lambda dialog: dialog.dialog_id,
-        "record of this dialog_id",
+        read_jsonl(file, Dialog), lambda dialog: dialog.dialog_id, "record of this dialog_id"
     )
     for line, dialog in dialogs:
         if not dialog.valid_dialog:
@@ -204,8 +201,8 @@ def score(
     columns = {}
     for name, kind in COLUMNS.items():
         dtype = "str" if kind == "json" else kind
-        columns[name] = pd.Series([row.get(name) for row in rows], dtype=dtype)
-    units = add_dialog_ratios(pd.DataFrame(columns))
+        columns[name] = Series([row.get(name) for row in rows], dtype=dtype)
+    units = add_dialog_ratios(DataFrame(columns))
     return units.assign(skipped_dialogs=states["skipped"], failed_dialogs=states["failed"])
 
 

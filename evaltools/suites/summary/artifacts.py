@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
+from pandas import DataFrame
 
-from ...core.errors import UsageError, visible
 from ...core.estimates import is_null
 from ...core.files import atomic, write_csv
-from ...core.language import listed, say
+from ...core.messages import UsageError, listed, say, visible
 from ...report.first_screen import spoken_checks
 from ...report.run import Run
 from ...report.text import width_of
@@ -66,7 +66,7 @@ class Sheet(NamedTuple):
     """A frame on a sheet of its own, with a filter, and the lines above the table and below it."""
 
     name: str
-    frame: pd.DataFrame
+    frame: DataFrame
     head: Sequence[str] = ()
     foot: Sequence[str] = ()
 
@@ -83,9 +83,9 @@ def write_artifacts(
 
 
 def scores_frame(
-    units: pd.DataFrame,
+    units: DataFrame,
     thresholds: Mapping[str, float],
-) -> pd.DataFrame:
+) -> DataFrame:
     """One row a case and metric.
 
     `passed` is empty without a threshold; `tags` and `evidence` are JSON.
@@ -128,7 +128,7 @@ def head_lines(run: Run) -> Iterator[str]:
     yield f"{say('Rules')}: {rules.name} {rules.version} ({digest})"
 
 
-def cases_frame(cases: pd.DataFrame) -> pd.DataFrame:
+def cases_frame(cases: DataFrame) -> DataFrame:
     """Cases in words: verdict and reasons, an empty column for the next step, both texts, the scores."""
     columns = {
         "case": cases["case_id"],
@@ -140,13 +140,13 @@ def cases_frame(cases: pd.DataFrame) -> pd.DataFrame:
         "expected tags": [listed(map(say, tags)) for tags in cases["tags"]],
     }
     scores = {TERMS[metric]: cases[f"{metric}_if_measured"] for metric in JUDGED}
-    return pd.DataFrame({**columns, **scores}).rename(columns=say)
+    return DataFrame({**columns, **scores}).rename(columns=say)
 
 
 def labels_frame(
-    cases: pd.DataFrame,
+    cases: DataFrame,
     thresholds: Mapping[str, float],
-) -> pd.DataFrame:
+) -> DataFrame:
     """A row a case and metric with empty columns for a person's label and name; calibrate reads it."""
     cases = cases.reset_index(drop=True)
     rows = cases.to_dict("records")
@@ -165,7 +165,7 @@ def labels_frame(
             "threshold": thresholds.get(metric),
         }
         spoken = {head: say(head) for head in columns if head != "metric"}
-        parts.append(pd.DataFrame(columns).rename(columns=spoken))
+        parts.append(DataFrame(columns).rename(columns=spoken))
     return pd.concat(parts).sort_index(kind="stable")
 
 

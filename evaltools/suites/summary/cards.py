@@ -1,16 +1,14 @@
 """The browser of cases: which there are to choose from, and what a card says and marks."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from itertools import accumulate
 
-import pandas as pd
+from pandas import DataFrame
 
-from ...core.files import Fields
-from ...core.language import listed, say
+from ...core.files import Fields, Names
+from ...core.messages import listed, say
 from ...report.run import Run
 from ...report.samples import Line, Place, Row, SampleView
 from ...report.study import Study
@@ -23,14 +21,17 @@ LEGEND = (
     "number."
 )
 
+# A row of the units, its lists and evidence decoded
+Case = Fields
+
 # the state of a case or of a metric in it -> its mark
 MARKS = {"fail": "bad", "look": "look", "ok": "good"}
 
 
-def in_order(run: Run, units: pd.DataFrame) -> pd.DataFrame:
+def in_order(run: Run, units: DataFrame) -> DataFrame:
     """The cases, the worst state first, in it those that fail most metrics, then in the file's order."""
     n_failed = (units[[f"{metric}_state" for metric in JUDGED]] == "fail").sum(axis=1)
-    order = pd.DataFrame({"worst": units["state"].map(STATES.index), "n": -n_failed})
+    order = DataFrame({"worst": units["state"].map(STATES.index), "n": -n_failed})
     return units.loc[order.sort_values(["worst", "n"]).index]
 
 
@@ -122,9 +123,6 @@ def sample_view(shown: Run | Study) -> SampleView:
 
 Evidence = Fields
 
-# A row of the units, its lists and evidence decoded
-Case = Fields
-
 # characters of a sentence that a reason shows on either side of a value of the summary, and of the source
 OF_SUMMARY = 12
 OF_SOURCE = 24
@@ -214,7 +212,7 @@ def compared(
 
 def source_sentence(
     place: Evidence | None,
-    contexts: Sequence[str],
+    contexts: Names,
 ) -> str:
     """The sentence around a place of the contexts; "" without one."""
     return around(contexts[place["context"]], place["context_at"]) if place else ""

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ...core.errors import Problems
+from ...core.messages import Problems
 
 
 def check_rules(path: Path, problems: Problems) -> None:

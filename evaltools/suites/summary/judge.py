@@ -16,11 +16,11 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import pandas as pd
+from pandas import DataFrame
 from pydantic import AfterValidator, BaseModel, Field
 
-from ...core.errors import Problems, bar
 from ...core.files import Fields, asset_dir, dumps
+from ...core.messages import Problems, bar
 from ...llm.client import Answer, Client, in_background
 from ...llm.messages import chat, strict_schema
 from .rules import FOLLOWUP_TAG, JUDGED
@@ -102,7 +102,7 @@ def trigger(case: Fields, metric: str) -> str | None:
     return next((why for why, fires in zones.get(metric, {}).items() if fires), None)
 
 
-def questions(units: pd.DataFrame) -> list[Question]:
+def questions(units: DataFrame) -> list[Question]:
     """The cases and metrics that lie in a trigger zone; a blank summary leaves nothing to ask."""
     return [
         (case, metric, why)
@@ -203,11 +203,11 @@ def answers(
 
 
 def judge_units(
-    units: pd.DataFrame,
+    units: DataFrame,
     options: SummaryOptions,
     problems: Problems,
     quiet: bool = True,
-) -> tuple[pd.DataFrame, dict[str, int]]:
+) -> tuple[DataFrame, dict[str, int]]:
     """(the frame with the final scores of the cases in a trigger zone, model -> number of its replies).
 
     The other cases keep the rule's. A score that the judge decided, alone or in the blend, counts as measured.

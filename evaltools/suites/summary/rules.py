@@ -3,15 +3,13 @@
 Source: seed insurance_summary_prd sections 5 to 7; specification D15 and D16.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -21,9 +19,9 @@ from pydantic import (
     model_validator,
 )
 
-from ...core.errors import Problems, UsageError
-from ...core.files import Names, nearest, sha256
+from ...core.files import Names, nearest, read_once
 from ...core.manifest import policy_hash
+from ...core.messages import Problems, UsageError
 from ...core.records import File, read_json
 from .phrases import Compiled, Spans, compile_phrase, expand, find_all
 from .text import composed
@@ -165,7 +163,7 @@ class Rules(_Strict):
     required: dict[str, Names] = {}
 
     @model_validator(mode="after")
-    def _consistent(self) -> Rules:
+    def _consistent(self) -> Self:
         problem = next(self._problems(), None)
         if problem:
             raise ValueError(problem)
@@ -346,11 +344,11 @@ def load_rules(name_or_path: str | Path) -> Rules:
     if not os.path.isfile(path):  # noqa: PTH113 - the name may be too long for a file
         raise UsageError(f"no rules {name!r}, and no file of that name; {nearest(name, bundled())}")
     File(path, Problems())
-    return _read_once(path, sha256(path))
+    return _rules_of(path)
 
 
-@lru_cache(maxsize=8)
-def _read_once(path: Path, content_hash: str) -> Rules:
+@read_once(8)
+def _rules_of(path: Path) -> Rules:
     return read_rules(File(path, Problems()))
 
 

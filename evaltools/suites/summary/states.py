@@ -10,21 +10,19 @@ of its metrics:
 Source: specification D22, D24, D35, D36.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import pandas as pd
+from pandas import DataFrame, Series
 from pydantic import Field, model_validator
 
-from ...core.errors import Problems, UsageError
 from ...core.estimates import Checks, Level, duplicate_texts, share_check
 from ...core.files import Fields
-from ...core.language import first_ten, say
 from ...core.manifest import policy_hash
+from ...core.messages import Problems, UsageError, first_ten, say
 from ...core.suite import SuiteOptions
 from ...llm.messages import BaseUrl
 from ...report.run import Run
@@ -115,7 +113,7 @@ class SummaryOptions(SuiteOptions):
         }
 
     @model_validator(mode="after")
-    def _can_be_asked(self) -> SummaryOptions:
+    def _can_be_asked(self) -> Self:
         if self.judge != "off" and not self.judge_model.strip():
             raise UsageError("the hybrid judge needs the name of a model (judge_model)")
         return self
@@ -222,12 +220,12 @@ def metric_state(
 VERDICT: dict[State, str] = {"fail": "fail", "look": "look", "ok": "pass"}
 
 
-def state_counts(states: pd.Series) -> dict[str, int]:
+def state_counts(states: Series) -> dict[str, int]:
     """How many cases are in each state, the worst first."""
     return {state: int((states == state).sum()) for state in STATES}
 
 
-def verdicts(run: Run) -> pd.DataFrame:
+def verdicts(run: Run) -> DataFrame:
     """The verdict on the cases (`metric` is "state"), then those of the metrics."""
     states = run.data["state"]
     of_cases = {
@@ -238,10 +236,10 @@ def verdicts(run: Run) -> pd.DataFrame:
             "{fail} of {n} must not ship, {look} to look at", **state_counts(states), n=len(states)
         ),
     }
-    return pd.concat([pd.DataFrame([of_cases]), metric_verdicts(run)], ignore_index=True)
+    return pd.concat([DataFrame([of_cases]), metric_verdicts(run)], ignore_index=True)
 
 
-def metric_verdicts(run: Run) -> pd.DataFrame:
+def metric_verdicts(run: Run) -> DataFrame:
     """One row a judged metric: its verdict, and how many cases fail, are to be looked at, or could not be measured."""
     thresholds = rules_in_force(run.options).thresholds
     titles = run.frame.set_index("name")["title"]
@@ -266,7 +264,7 @@ def metric_verdicts(run: Run) -> pd.DataFrame:
             threshold=thresholds[metric],
         )
         rows.append({**row, "said": said})
-    return pd.DataFrame(rows)
+    return DataFrame(rows)
 
 
 def finding(run: Run) -> tuple[str, str]:
@@ -342,7 +340,7 @@ def not_measured(run: Run) -> Checks:
         )
 
 
-def unread_figures(data: pd.DataFrame) -> Checks:
+def unread_figures(data: DataFrame) -> Checks:
     """Summaries with figures that no rule read: they are compared with nothing."""
     figures = data["unread_figures"].map(json.loads).explode().dropna()
     quoted = [f"“{figure}”" for figure in figures.unique()]
@@ -363,7 +361,7 @@ def unread_figures(data: pd.DataFrame) -> Checks:
     )
 
 
-def duplicate_answers(answers: pd.Series) -> Checks:
+def duplicate_answers(answers: Series) -> Checks:
     """One summary for several cases."""
     texts = answers.fillna("").str.split().str.join(" ")
     texts = texts[texts != ""]
@@ -380,7 +378,7 @@ def duplicate_answers(answers: pd.Series) -> Checks:
 
 
 def not_judged(
-    data: pd.DataFrame,
+    data: DataFrame,
     options: SummaryOptions,
 ) -> Checks:
     """Questions to which the judge gave no usable reply, with the commonest reason."""

@@ -11,9 +11,10 @@ from functools import partial
 from pathlib import Path
 
 import pandas as pd
+from pandas import DataFrame
 
-from ...core.errors import Problems
 from ...core.files import Fields, Names, dumps, toml_beside
+from ...core.messages import Problems
 from ...core.metric import MetricTable, make_metric
 from ...core.records import File
 from ...core.suite import Scored, Source, Suite
@@ -101,7 +102,7 @@ def score(
     file = File(source.files["cases"], problems)
     cases = list(read_cases(file))
     if not cases:
-        return Scored(pd.DataFrame())
+        return Scored(DataFrame())
     rules = rules_in_force(options)
     alone = [case for _, case in cases]
     chunks = [alone[start : start + CHUNK] for start in range(0, len(alone), CHUNK)]
@@ -135,13 +136,13 @@ CHUNK = 500
 def score_chunk(
     chunk: Sequence[Case],
     options: SummaryOptions,
-) -> pd.DataFrame:
+) -> DataFrame:
     """The units of some cases by rule alone, with evidence and lists as JSON text.
 
     Not of all at once: a hundred thousand rows as dictionaries would take a gigabyte.
     """
     rules = rules_in_force(options)
-    return pd.DataFrame([_row(case, rules) for case in chunk])
+    return DataFrame([_row(case, rules) for case in chunk])
 
 
 def _row(case: Case, rules: Rules) -> Fields:
@@ -189,7 +190,7 @@ def _row(case: Case, rules: Rules) -> Fields:
     return row
 
 
-def finish(units: pd.DataFrame, rules: Rules) -> pd.DataFrame:
+def finish(units: DataFrame, rules: Rules) -> DataFrame:
     """Add the columns that follow from the final scores: passed, the score where measured, states of metrics and case."""
     added, states = {}, {}
     for metric in METRICS:
@@ -202,7 +203,7 @@ def finish(units: pd.DataFrame, rules: Rules) -> pd.DataFrame:
         rows = zip(evidence, measured, passed, units[f"{metric}_decided_by"])
         states[f"{metric}_state"] = [metric_state(metric, *row) for row in rows]
     states["state"] = [worst(of_case) for of_case in zip(*states.values())]
-    return pd.concat([units, pd.DataFrame(added | states, index=units.index)], axis=1)
+    return pd.concat([units, DataFrame(added | states, index=units.index)], axis=1)
 
 
 SUITE = Suite(

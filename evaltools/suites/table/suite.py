@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache
 from itertools import islice
 from math import inf
 from pathlib import Path
@@ -13,12 +12,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
+from pandas import DataFrame, Series
 from pandas.api.types import is_numeric_dtype
 from pydantic import Field, field_validator
 
-from ...core.errors import InputError, Problems, UsageError, shown_path
 from ...core.estimates import Checks, duplicate_texts, share_check
-from ...core.files import Fields, Names, first_names, nearest, state
+from ...core.files import Fields, Names, first_names, nearest, read_once
+from ...core.messages import InputError, Problems, UsageError, shown_path
 from ...core.metric import Better, Metric
 from ...core.records import File
 from ...core.suite import Source, Suite, SuiteOptions
@@ -45,7 +45,7 @@ class Survey(NamedTuple):
     """
 
     runs: list[str]
-    rows: pd.DataFrame
+    rows: DataFrame
     metrics: tuple[Metric, ...]
     problems: Problems
 
@@ -57,15 +57,14 @@ def survey(path: Path, problems: Problems) -> Survey:
     """
     File(path, problems)
     try:
-        return _survey(path, state(path))
+        return _survey(path)
     except InputError as error:
         problems.merge(error.found)
         raise
 
 
-@lru_cache(maxsize=2)  # the two sides of a comparison
-def _survey(path: Path, state: tuple[int, int, int]) -> Survey:
-    """The content of a file; `state` makes the cache forget a file that changed."""
+@read_once(2)  # the two sides of a comparison
+def _survey(path: Path) -> Survey:
     file = File(path, Problems("skip"))
     rows, has_directions = read(file)
     keys = rows[["condition", "seed"]]
@@ -97,7 +96,7 @@ def _survey(path: Path, state: tuple[int, int, int]) -> Survey:
         "cluster",
     )
     runs = [_run_name(condition, seed, path.stem) for condition, seed in of_runs.values]
-    for index in np.flatnonzero(pd.Series(runs).str.casefold().duplicated()):
+    for index in np.flatnonzero(Series(runs).str.casefold().duplicated()):
         raise file.fatal(
             "same-name", f"two runs (condition, seed) would both be named {runs[index]!r}"
         )
@@ -111,7 +110,7 @@ def _survey(path: Path, state: tuple[int, int, int]) -> Survey:
 def _report(
     file: File,
     code: str,
-    ids: pd.Series,
+    ids: Series,
     message: str,
     field: str = "",
 ) -> None:
@@ -135,7 +134,7 @@ def _run_name(
 
 
 def _metrics(
-    rows: pd.DataFrame,
+    rows: DataFrame,
     default: Better,
     file: File,
 ) -> tuple[Metric, ...]:
@@ -170,7 +169,7 @@ def _metrics(
             denominator=f"den_{key}",
             group="Scores",
             better=DIRECTIONS.get(direction, default),
-            proportion=is_binary and bounds is None,
+            proportion=is_binary,
             bounds=bounds,
         )
     return tuple(metrics.values())
@@ -182,7 +181,7 @@ def score(
     problems: Problems,
     workers: Workers,
     aside: Path | None,
-) -> pd.DataFrame:
+) -> DataFrame:
     """The units of a run: one row an id, or an id and trial.
 
     Columns: id; item, the sample, where `id` is its cluster; trial, line and text where the file
@@ -224,17 +223,17 @@ def score(
         sums[metric.numerator] = used["num"]
         sums[metric.denominator] = used["den"]
     problems.raise_if_failed()
-    return pd.concat([units, pd.DataFrame(sums)], axis=1)
+    return pd.concat([units, DataFrame(sums)], axis=1)
 
 
 def _unit_columns(
-    rows: pd.DataFrame,
-    unit: pd.Series,
+    rows: DataFrame,
+    unit: Series,
     file: File,
-) -> pd.DataFrame:
+) -> DataFrame:
     """The columns of the units that are no sums, with the first value of each unit that is not null."""
     first = rows.groupby(unit).first()
-    units = pd.DataFrame(
+    units = DataFrame(
         {
             "id": first["cluster"].fillna(first["id"]),
             "item": first["id"],
@@ -262,7 +261,7 @@ def _unit_columns(
 NUMBER = r"[-+]?((0|[1-9]\d{0,14})(\.\d*)?|\.\d+)([eE][-+]?\d+)?"
 
 
-def _of_one_kind(values: pd.Series, is_text: bool) -> pd.Series:
+def _of_one_kind(values: Series, is_text: bool) -> Series:
     """Numbers or truth values as they are; all else, and what is mixed, as text.
 
     A CSV file and a sheet have texts only (`is_text`): there texts that are all numbers are numbers. What would lose
@@ -288,7 +287,7 @@ FLOAT_COLUMNS = ("value", "num", "den", "low", "high", "higher_is_better")
 DTYPES = dict.fromkeys(COLUMNS, "str") | dict.fromkeys(FLOAT_COLUMNS, "float")
 
 
-def read(file: File) -> tuple[pd.DataFrame, bool]:
+def read(file: File) -> tuple[DataFrame, bool]:
     """The usable rows of a file, and whether it gives directions; what is wrong with the other rows is reported.
 
     The index is the line. Columns: those of `Line`, but a value, which counts before num and den, is num with the
@@ -300,7 +299,7 @@ def read(file: File) -> tuple[pd.DataFrame, bool]:
     records = read_table(file, Line)
     while part := dict(islice(records, CHUNK_ROWS)):
         rows = [dict(row) for row in part.values()]
-        parts.append(pd.DataFrame(rows, list(part), dtype=object).astype(DTYPES))
+        parts.append(DataFrame(rows, list(part), dtype=object).astype(DTYPES))
         named.update(*(row.model_fields_set for row in part.values()))
     if not parts:
         message = "no row can be used; expected the columns id, metric and value, one metric of a sample a row"
@@ -383,7 +382,7 @@ class TableOptions(SuiteOptions):
                 raise UsageError(
                     f"--bounds {text!r}: expected NAME=LOW,HIGH with LOW below HIGH, both finite"
                 )
-            change(name, bounds=(low, high), proportion=False)
+            change(name, bounds=(low, high))
         for name in self.lower:
             change(name, better="lower")
         for name in self.higher:

@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from evaltools.core.errors import Problems
+from evaltools.core.messages import Problems
 from evaltools.suites.cr.schema import TupleRow
 from evaltools.suites.cr.suite import write_scorecards
 from evaltools.suites.cr.tuples import EvalTuple, read_tuple

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evaltools import InputError, Resampling, evaluate
-from evaltools.core.errors import Problems
+from evaltools.core.messages import Problems
 from evaltools.suites.cr.suite import write_scorecards
 from tests.files import write_lines
 from tests.suites.cr.cards import gold, output, run, tup

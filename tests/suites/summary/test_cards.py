@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import evaltools as et
-from evaltools.core.language import say, speaking
+from evaltools.core.messages import say, speaking
 from evaltools.suites.summary.artifacts import cases_frame
 from evaltools.suites.summary.cards import in_short, sample_view
 from evaltools.suites.summary.judge import questions

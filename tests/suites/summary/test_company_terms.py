@@ -11,7 +11,7 @@ import pytest
 from openpyxl import Workbook
 
 import evaltools as et
-from evaltools.core.errors import Problems
+from evaltools.core.messages import Problems
 from evaltools.core.records import File
 from evaltools.suites.summary.read import read_cases
 from tests.app.calling import call

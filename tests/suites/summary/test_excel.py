@@ -10,8 +10,7 @@ import pandas as pd
 import pytest
 
 from evaltools import evaluate
-from evaltools.core.errors import UsageError
-from evaltools.core.language import speaking
+from evaltools.core.messages import UsageError, speaking
 from evaltools.suites.summary import artifacts
 from evaltools.suites.summary.artifacts import CELL_LIMIT, SCORES, Sheet, write_workbook
 from evaltools.suites.summary.rules import METRICS

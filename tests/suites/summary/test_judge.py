@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evaltools.core.errors import UsageError
+from evaltools.core.messages import UsageError
 from evaltools.core.records import settings_of
 from evaltools.llm.client import Answer
 from evaltools.llm.messages import Call, parse, strict_schema

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evaltools.core.errors import Problems
+from evaltools.core.messages import Problems
 from evaltools.llm.client import NOT_SENT
 from evaltools.suites.summary.judge import Question, answers, decide
 from evaltools.suites.summary.states import SummaryOptions

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaltools.core.language import say, speaking
+from evaltools.core.messages import say, speaking
 from evaltools.suites.summary.rules import METRICS
 from evaltools.suites.summary.states import SummaryOptions
 from evaltools.suites.summary.suite import metrics

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from evaltools.app.cli import main
-from evaltools.core.errors import InputError, Problems
+from evaltools.core.messages import InputError, Problems
 from evaltools.core.records import File
 from evaltools.suites.summary.rules import (
     load_rules,

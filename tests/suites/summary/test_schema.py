@@ -13,8 +13,8 @@ import pytest
 import xlsxwriter
 
 from evaltools import evaluate
-from evaltools.core.errors import InputError, Problems
 from evaltools.core.files import example
+from evaltools.core.messages import InputError, Problems
 from evaltools.core.records import File
 from evaltools.suites.summary.read import Case, read_cases, split_tags
 from tests.files import read_lines

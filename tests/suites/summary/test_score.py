@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaltools import evaluate
-from evaltools.core.errors import InputError
+from evaltools.core.messages import InputError
 from evaltools.core.workers import Workers
 from evaltools.suites.summary import suite
 from evaltools.suites.summary.read import Case

@@ -9,7 +9,7 @@ import pytest
 from openpyxl import Workbook
 
 import evaltools as et
-from evaltools.core.errors import InputError
+from evaltools.core.messages import InputError
 from tests.app.calling import call, written
 
 from .tables import FEW, KINDS, ROW, ROWS, put

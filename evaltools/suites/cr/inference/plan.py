@@ -4,8 +4,6 @@ with their gold, and the requests of each stage.
 Instructions are those of templates/cr; the sample is fenced data.
 """
 
-from __future__ import annotations
-
 import copy
 import random
 import re
@@ -15,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -28,9 +26,9 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from ....core.errors import Problems, UsageError
 from ....core.files import Fields, Names, asset_dir, bytes_hash, content_hash, dumps, resolve
 from ....core.manifest import policy_hash
+from ....core.messages import Problems, UsageError
 from ....core.records import File, read_jsonl
 from ....core.tables import read_table
 from ....formats.convert import SENTIMENT
@@ -155,7 +153,7 @@ class Config(Section):
     taxonomy: Taxonomy = Taxonomy()
 
     @model_validator(mode="after")
-    def _makes_sense(self) -> Config:
+    def _makes_sense(self) -> Self:
         if "m1" in self.conditions and self.memory.file is None:
             raise ValueError("memory.file: m1 shows episodes of a file; an m2 run writes one")
         if "__" in self.run_id:

@@ -106,7 +106,7 @@ NOT_ASKED_FOR = (
 def merge(
     replies: Mapping[str, Triplets],
     text: str,
-    refs: Sequence[str],
+    refs: Names,
     refused: Refused,
 ) -> list[Candidate]:
     """The candidates of the lenses' replies (lens -> reply, in order), t0, t1, ...

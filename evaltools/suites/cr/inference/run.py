@@ -20,9 +20,9 @@ from filelock import FileLock, Timeout
 from pydantic import BaseModel
 
 from .... import __version__
-from ....core.errors import Problems, UsageError, WorkFailed, bar
 from ....core.files import Fields, bytes_hash, dumps, grouped, write_json, write_text
 from ....core.manifest import changed_files, require_replaceable, whole_folder
+from ....core.messages import Problems, UsageError, WorkFailed, bar
 from ....llm.client import Answer, Client, in_background
 from ....llm.messages import Limits
 from ..suite import SUITE

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from evaltools.core.errors import Problems
+from evaltools.core.messages import Problems
 from evaltools.suites.cr.inference.plan import Plan
 from evaltools.suites.cr.inference.run import run
 from tests.files import read_lines, write_lines

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from evaltools.core.errors import UsageError, WorkFailed
+from evaltools.core.messages import UsageError, WorkFailed
 from evaltools.llm import client as llm
 from evaltools.report.evaluate import evaluate
 from tests.app.calling import call
@@ -53,7 +53,7 @@ def test_a_folder_of_another_config_is_refused_before_anything_is_sent(tmp_path:
 CHILD = """
 import sys
 from pathlib import Path
-from evaltools.core.errors import Problems
+from evaltools.core.messages import Problems
 from evaltools.suites.cr.inference.plan import Plan
 from evaltools.suites.cr.inference.run import run
 problems = Problems()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evaltools.core.errors import InputError, Problems
+from evaltools.core.messages import InputError, Problems
 from evaltools.suites.cr.inference.plan import Plan
 from tests.app.calling import call
 

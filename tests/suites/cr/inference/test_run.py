@@ -14,7 +14,7 @@ import pytest
 from click.exceptions import Exit
 from click.testing import CliRunner
 
-from evaltools.core.errors import UsageError
+from evaltools.core.messages import UsageError
 from evaltools.report.evaluate import evaluate
 from evaltools.suites.cr.commands import COMMANDS
 from tests.app.calling import call

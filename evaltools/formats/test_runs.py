@@ -1,4 +1,4 @@
-"""Results of promptfoo: results.json, version 3."""
+"""Test runs: results.json of promptfoo, version 3; .latest_run_full.json and .latest_test_run.json of deepeval."""
 
 import json
 from collections import Counter
@@ -63,7 +63,7 @@ class Outcome(Row):
         return bytes_hash(content.encode())[:12]
 
 
-def read(source: Source) -> Records:
+def promptfoo(source: Source) -> Records:
     """Metrics success, score and the named scores; the condition is the provider (and the prompt, of several).
 
     A test is named by a hash of its variables and assertions, so that it pairs with the same one in another file;
@@ -131,3 +131,65 @@ def _conditions(columns: Iterable[Column]) -> dict[Column, str]:
         name = f"{provider} {label[:60]}" if n_prompts[provider] > 1 else provider
         names[column] = f"{name} ({len(names) + 1})" if name in names.values() else name
     return names
+
+
+class Measured(Row):
+    """One metric on a test case."""
+
+    name: str
+    score: float | None = None
+    threshold: float | None = None
+    success: bool | None = None
+    error: str | None = None
+
+
+class Case(Row):
+    """A test case."""
+
+    name: str | None = None
+    input: str | None = None
+    actualOutput: Any = None
+    expectedOutput: Any = None
+    additionalMetadata: dict[str, Any] | None = None
+    metrics: list[Measured] | None = Field(None, alias="metricsData")
+
+
+def deepeval(source: Source) -> Records:
+    """A metric's score, and `NAME passed`, whose mean is deepeval's pass rate.
+
+    With an error it is not measured. The direction of a score is that in which its threshold is
+    passed, where all cases agree. A case is named by its number where several share a name.
+    """
+    above = "testRunData." if at(source.document, "testRunData") else ""
+    cases = list(source.records(Case, f"{above}testCases"))
+    names = Counter(case.name for _, case in cases)
+    for number, (place, case) in enumerate(cases, 1):
+        scores = []
+        for measured in case.metrics or ():
+            score, threshold, success = measured.score, measured.threshold, measured.success
+            is_higher, error = None, measured.error
+            if score is not None and threshold is not None and score != threshold:
+                is_higher = None if success is None else (score > threshold) == success
+            scores += [
+                Score(
+                    measured.name,
+                    score,
+                    is_higher,
+                    error,
+                ),
+                Score(
+                    f"{measured.name} passed",
+                    success,
+                    True,
+                    error,
+                ),
+            ]
+        texts = {"output": case.actualOutput, "target": case.expectedOutput}
+        name = case.name if case.name and names[case.name] == 1 else str(number)
+        rows = score_rows(
+            name,
+            scores,
+            texts | (case.additionalMetadata or {}),
+            text=case.input,
+        )
+        yield place, rows
