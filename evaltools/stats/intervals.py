@@ -280,7 +280,7 @@ def estimate(
     counts the resampling units that take part in the metric. `ci_method`: docs/statistics.md.
 
     A row whose denominator is null takes no part in that metric, as if it were left out. The trials of a sample (rows
-    that differ in the column `trial`) are averaged first.
+    that differ in the column `trial`) are averaged first; `item` tells the samples of a unit apart.
 
     Raises UsageError, with the row, for what is no frame, columns that it lacks, what is no finite number, a null
     numerator of a row that the denominator counts, a row whose own value is outside the limits of its metric,
