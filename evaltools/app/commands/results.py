@@ -226,8 +226,8 @@ def _against_baseline(
     for name in measured:
         # one with a margin is a test of its own, as a primary metric is
         own = replace(study, declared=name) if name in margins else study
-        (row,) = own.rows_of(name).to_dict("records")
-        rows.append(_difference(row, margins.get(name)))
+        for row in own.rows_of(name).to_dict("records"):  # none where it has no direction
+            rows.append(_difference(row, margins.get(name)))
     if all(row.met is None for row in rows):
         raise UsageError(
             f"{study.candidate()} and {study.baseline} have no metric of the headline with {MIN_UNITS} paired units: "
