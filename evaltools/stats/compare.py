@@ -87,7 +87,7 @@ def compare(
 ) -> Comparison:
     """Compare two conditions (seed -> units frame) over every metric of a table, as `compare_all` does.
 
-    UsageError for no run, and for a null unit.
+    UsageError for no run, for a null unit, and for a primary metric that cannot be tested.
 
     >>> from evaltools.core.metric import Metric
     >>> accuracy = Metric(name="accuracy", numerator="right", denominator="n", better="higher")
@@ -99,14 +99,10 @@ def compare(
     0  accuracy   0.25  better
     """
     sides = label([("baseline", baseline), ("candidate", candidate)], metrics, unit)
-    table = compare_all(
-        sides,
-        resampling,
-        [primary, *headline] if primary else headline,
-        margin,
-        n_permutations,
-    )
-    return Comparison(table)
+    if primary:
+        _require_testable(sides[0].formulas, {primary: 1}, 1)
+        headline = [primary, *headline]
+    return Comparison(compare_all(sides, resampling, headline, margin, n_permutations))
 
 
 def compare_all(
@@ -220,13 +216,15 @@ def ranks(
 def _require_testable(
     formulas: Mapping[str, Formula], margin: Mapping[str, float], confidence: float
 ) -> None:
-    """UsageError unless margins, as declared, can be tested."""
+    """UsageError unless margins, or a primary metric, as declared, can be tested."""
     for name, size in margin.items():
         if name not in formulas:
-            raise UsageError(f"margin: no metric {name!r}; {nearest(name, list(formulas))}")
+            raise UsageError(
+                f"primary or margin: no metric {name!r}; {nearest(name, list(formulas))}"
+            )
         if not formulas[name].is_directed:
             raise UsageError(
-                f"margin: {name} has no direction, so that it can be neither better nor worse"
+                f"primary or margin: {name} has no direction, so that it can be neither better nor worse"
             )
         if not isinstance(size, Real) or not 0 < size < np.inf:
             raise UsageError(f"margin of {name}: expected a finite number above 0, got {size!r}")
@@ -310,7 +308,7 @@ def _intervals(
 ) -> DataFrame:
     """The interval of every row at its level, that of equivalence, and the mde."""
     result = []
-    for found, level, margin in zip(rows["effect"], rows["level"], rows["margin"]):
+    for found, level, margin in rows[["effect", "level", "margin"]].to_numpy():
         drawn, within, mde = draws.get(found), Interval(), np.nan
         interval = interval_of(found, level, drawn, method)
         if margin > 0:

@@ -258,9 +258,8 @@ def lacking(
             p.append(p_random(missing, rest))
         kept = replace(side, sums=side.sums * (1 - part)[..., None])
         added = (part[..., None] * weight).sum(axis=1)
-        total = kept.den.sum(axis=1) + added
+        shares = added / np.maximum(kept.den.sum(axis=1) + added, 1e-300)
         # of several ratios the one that lacks most
-        shares = added / np.where(total == 0, np.inf, total)
         share = shares.max(
             axis=1,
             keepdims=True,
