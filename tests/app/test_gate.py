@@ -199,15 +199,14 @@ def test_a_seed_of_an_aggregate_that_is_gone_or_spoilt_is_bad_input(
 
 
 def test_what_the_baseline_lacks_where_it_was_wrong_does_not_pass(tmp_path: Path) -> None:
-    sample = {"metric": "m", "higher_is_better": 1}
-    rows = [{**sample, "id": str(i), "value": i % 2} for i in range(60)]
-    answered = [row for row in rows if row["value"] or int(row["id"]) % 10 == 0]
+    rows = [{"id": str(i), "metric": "m", "value": i % 2, "higher_is_better": 1} for i in range(60)]
+    answered = [row for row in rows if row["value"] or row["id"].endswith("0")]
     for name, lines in {"base": answered, "new": rows}.items():
-        lines += [{"id": "0", "metric": "no direction", "value": 1}]
+        lines.append({"id": "0", "metric": "no direction", "value": 1})
         et.evaluate("table", lines, name=name, out=tmp_path, n_resamples=200)
-    sides = (tmp_path / "results" / "new", "--baseline", tmp_path / "results" / "base")
-    done = call("gate", *sides, status=1).output
-    assert "FAIL m not measured: 0 values are missing here, 24 in the baseline (m)" in done
+    results = tmp_path / "results"
+    done = call("gate", results / "new", "--baseline", results / "base", status=1)
+    assert "FAIL m not measured: 0 values are missing here, 24 in the baseline (m)" in done.output
 
 
 # --- a file for a CI job
