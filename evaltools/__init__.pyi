@@ -10,11 +10,11 @@ from .core.messages import speak as speak
 from .core.metric import Difference as Difference
 from .core.metric import Mean as Mean
 from .core.metric import Metric as Metric
-from .core.plugins import get_suite as get_suite
 from .core.suite import Breakdown as Breakdown
 from .core.suite import Source as Source
 from .core.suite import Suite as Suite
 from .core.suite import SuiteOptions as SuiteOptions
+from .core.suite import get_suite as get_suite
 from .core.suite import jsonl_suite as jsonl_suite
 from .core.workers import Workers as Workers
 from .report.evaluate import compare as compare
