@@ -318,13 +318,12 @@ def write(text: str, err: bool = False) -> None:
 def bar(
     total: int,
     label: str,
-    quiet: bool = False,
 ) -> Iterator[Callable[..., None]]:
     """Yields a function to call when something is done: `step("its name")`.
 
     There is a bar where there is a label and standard error is a terminal: a notebook's output holds none.
     """
-    if quiet or not label or sys.stderr is None or not sys.stderr.isatty():
+    if not label or sys.stderr is None or not sys.stderr.isatty():
         yield lambda name="": None
         return
     from rich.console import Console

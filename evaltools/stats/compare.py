@@ -198,7 +198,7 @@ def ranks(
         # there may be thousands, which have intervals without a bootstrap
         drawn = tested["effect"] if len(tested) <= MOST_DRAWN else ()
         draws = draws_of(drawn, resampling)
-        tested = tested.join(_intervals(tested, draws, resampling.method))
+        tested = tested.join(_intervals(tested, draws))
         verdict, _ = verdicts(tested, resampling.level)
         for word, winner, loser in (("better", "b", "a"), ("worse", "a", "b")):
             shown = tested[verdict == word]

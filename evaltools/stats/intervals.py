@@ -86,13 +86,15 @@ def interval_of(
         n_that_vary = e.differs.sum() if e.is_difference else _n_off_commonest(e)
         if n_that_vary >= MIN_UNITS:
             return Interval(*draws.bounds(alpha, method), method)
+    of_seeds = _over_seeds(e, alpha, unseen) if e.parts else Interval()
     if e.is_within and (e.is_difference or e.parts):
         sizes = [effective_units(side.ratio_shares.mean(axis=0)) for side in e.sides]
         # few units of one ratio would pass for as many as another has
         if any(min(n) < min(ROUGH, max(n) / 2) for n in sizes):
-            return _of_ratios(e, alpha, unseen)
+            # MOVER does not see what seeds bring to several ratios at once
+            return _wider(_of_ratios(e, alpha, unseen), of_seeds)
     if e.parts:
-        return _over_seeds(e, alpha, unseen)
+        return of_seeds
     if not e.is_within:
         return _t_interval(e, alpha, draws)
     if e.is_difference:

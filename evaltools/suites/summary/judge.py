@@ -189,7 +189,7 @@ def answers(
             problems,
             keys=KEY_VARIABLES,
         )
-        with bar(len(asked), "judge", quiet) as step:
+        with bar(len(asked), "" if quiet else "judge") as step:
 
             async def ask(body: Fields, key: str) -> Answer:
                 answer = await client.ask(body, Reply, send=key in may_be_sent)

@@ -33,9 +33,6 @@ MAX_NAMES = 1_000
 METRIC_COLUMNS = ["higher_is_better", "low", "high"]
 DIRECTIONS: dict[float, Better] = {1.0: "higher", 0.0: "lower"}
 
-# columns of the units that are no column of the file
-UNIT_COLUMNS = ("item", "line")
-
 
 class Survey(NamedTuple):
     """The runs, the metrics and the usable rows of a file.
@@ -247,7 +244,7 @@ def _unit_columns(
             del units[name]
     is_text = file.path.suffix.lower() in TABLES
     for name in first.columns.difference([*COLUMNS, "run"], sort=False):
-        if name in UNIT_COLUMNS or name.startswith(("num_", "den_")):
+        if name in ("item", "line") or name.startswith(("num_", "den_")):
             file.warn(
                 "column-taken",
                 f"the column {name} is left out: the units have a column of this name",
@@ -283,8 +280,8 @@ def _of_one_kind(values: Series, is_text: bool) -> Series:
 # rows that are records at the same time: a record takes ten times the memory of a row of a frame
 CHUNK_ROWS = 10_000
 
-FLOAT_COLUMNS = ("value", "num", "den", "low", "high", "higher_is_better")
-DTYPES = dict.fromkeys(COLUMNS, "str") | dict.fromkeys(FLOAT_COLUMNS, "float")
+DTYPES = dict.fromkeys(COLUMNS, "str")
+DTYPES |= dict.fromkeys(("value", "num", "den", "low", "high", "higher_is_better"), "float")
 
 
 def read(file: File) -> tuple[DataFrame, bool]:

@@ -289,7 +289,7 @@ async def _run_all(
     results = {}
     counted: set[str] = set()
     async with client:
-        with bar(len(plan.texts) * len(plan.runs), "samples", quiet) as step:
+        with bar(len(plan.texts) * len(plan.runs), "" if quiet else "samples") as step:
             for name, planned in plan.runs.items():
                 samples, episodes = await _run_one(plan, client, planned, step)
                 if client.stopped:
