@@ -248,7 +248,7 @@ def how(shown: Result) -> str:
         sentences.append(say("Paired by {by}; samples missing on one side are left out.", by=by))
         if p_head(rows) != "p":
             text = (
-                "p and intervals are adjusted together (step-down max-T): those of the candidates, and those of the "
+                "p and intervals are adjusted together (step-down max-T): those of several candidates, and those of the "
                 "headline metrics besides the primary one."
             )
             sentences.append(say(text))
