@@ -2,9 +2,8 @@
 
 python benchmarks/reports.py [--rounds N] [--before CHECKOUT]
 
-Every round runs the imports, one report, and eight reports on two processes, each with kernels forked and with
-kernels started anew (EVALTOOLS_KERNELS=spawn), or, with --before, by another checkout: seconds of user and system of
-the whole tree of processes.
+Every round runs the imports, one report, and eight reports on two processes, with --before by another checkout too:
+seconds of user and system of the whole tree of processes.
 """
 
 from __future__ import annotations
@@ -33,10 +32,10 @@ def adopt_orphans() -> None:
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def cpu(command: list[str], cwd: Path, kernels: str = "", checkout: Path = HERE) -> float:
+def cpu(command: list[str], cwd: Path, checkout: Path = HERE) -> float:
     """Seconds of processor time of a command and of all processes that it leaves behind, which are waited for."""
     before = os.times()
-    env = {**os.environ, "EVALTOOLS_KERNELS": kernels, "PYTHONPATH": str(checkout)}
+    env = {**os.environ, "PYTHONPATH": str(checkout)}
     subprocess.run(command, cwd=cwd, env=env, check=True, stdout=subprocess.DEVNULL)
     with suppress(ChildProcessError):  # until none is left
         while True:
@@ -53,9 +52,9 @@ def main() -> None:
     parser.add_argument("--before", type=Path)
     given = parser.parse_args()
     adopt_orphans()
-    ways = [("kernels forked", ("fork", HERE)), ("kernels started", ("spawn", HERE))]
+    ways = [("now", HERE)]
     if given.before:
-        ways = [("before", ("fork", given.before.resolve())), ("now", ("fork", HERE))]
+        ways.insert(0, ("before", given.before.resolve()))
     report = [sys.executable, "-m", "evaltools.app.cli", "report", "cr", "-q", "--fresh"]
     found: dict[str, list[float]] = {}
     with tempfile.TemporaryDirectory() as place:
@@ -73,7 +72,7 @@ def main() -> None:
                         *(["-j", "2"] if runs > 1 else []),
                     ]
                     found.setdefault(f"{what}, {name}", []).append(
-                        cpu(command, folder, *way) / imports
+                        cpu(command, folder, way) / imports
                     )
     print("| what | times the imports |\n| --- | ---: |")
     for what, ratios in found.items():
