@@ -196,8 +196,7 @@ def ranks(
     if len(tested):
         tested = tested.assign(level=resampling.level)
         # there may be thousands, which have intervals without a bootstrap
-        drawn = tested["effect"] if len(tested) <= MOST_DRAWN else ()
-        draws = draws_of(drawn, resampling)
+        draws = draws_of(tested["effect"] if len(tested) <= MOST_DRAWN else (), resampling)
         tested = tested.join(_intervals(tested, draws))
         verdict, _ = verdicts(tested, resampling.level)
         for word, winner, loser in (("better", "b", "a"), ("worse", "a", "b")):

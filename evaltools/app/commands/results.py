@@ -15,7 +15,7 @@ import click
 from click.exceptions import Exit
 
 from ...core.commands import PATH, suite_file_option
-from ...core.estimates import Row
+from ...core.estimates import NUMBERS, Row
 from ...core.files import Fields, first_names, nearest, refuse_input, sha256, write_text
 from ...core.manifest import NAME, OF_DESKTOPS, Manifest, Member
 from ...core.messages import FAILED, GATE_NOT_MET, Problems, UsageError, echo, speaking
@@ -110,7 +110,7 @@ def gate(
     for row in rows:
         word = {None: "SKIP", True: "PASS", False: "FAIL"}[row.met]
         echo(f"{word} {row.name} {row.reason}")
-    raise Exit(GATE_NOT_MET if any(row.met is False for row in rows) else 0)
+    raise Exit(GATE_NOT_MET if False in [row.met for row in rows] else 0)
 
 
 def read_metrics(path: Path) -> MetricsFile:
@@ -165,8 +165,7 @@ def _bound(
         raise UsageError(f"{path} has no metric {name!r}; {nearest(name, sorted(metrics))}")
     row = metrics[name]
     if row.blocked:
-        checks = content.checks or ()
-        why = [check.message for check in checks if check.code == row.blocked]
+        why = [check.message for check in content.checks or () if check.code == row.blocked]
         return Requirement(name, False, ": ".join([BLOCKED, *why[:1]]))
     end = WORST[sign] if use == "worst" else use
     value = getattr(row, end)
@@ -186,8 +185,7 @@ def _verdicts(
     """
     passing = ("pass",) if strict else ("pass", "look")
     rows = []
-    contents = [content] if content.verdicts else map(read_metrics, _folders(path))
-    for of_run in contents:
+    for of_run in [content] if content.verdicts else map(read_metrics, _folders(path)):
         for row in of_run.verdicts:
             if row.verdict != "no threshold":
                 title = ", ".join(filter(None, [metric_title(row.metric, row.title), row.said]))
@@ -212,7 +210,11 @@ def _against_baseline(
     if sides[0] == sides[1]:
         raise UsageError(f"{path} would be compared with itself; --baseline names another result")
     study = compare(*(list(map(load, side)) for side in sides))
-    margins = {study.metric(name).alias_of or name: size for name, size in margins.items()}
+    # of two margins that name one metric the stricter one comes last, and counts
+    margins = {
+        study.metric(name).alias_of or name: size
+        for name, size in sorted(margins.items(), key=lambda margin: -margin[1])
+    }
     blocked_before, blocked_now = (
         {name for run in of_seed.values() for name in run.blocked}
         for of_seed in study.conditions.values()
@@ -264,16 +266,14 @@ def _difference(row: Row, margin: float | None) -> Requirement:
     if row["few_missing"] and SIGNS[sign](0, moved):  # towards harm
         bound += moved
         end += " with the missing at their worst"
-    is_met = bool(SIGNS[sign](bound, limit))  # False where there is no interval: nan
     shown = number(bound, 4, signed=True).replace("−", "-")
+    # False where there is no interval: nan
+    is_met = bool(SIGNS[sign](bound, limit))
     return Requirement(name, is_met, f"{change}: {end} {shown} {sign} {limit:+g} {title}")
 
 
 # relative difference up to which two numbers are the same; other processors sum in another order
 ROUNDING = 1e-9
-
-# what is compared of each metric of a metrics.json
-NUMBERS = ("value", "ci_low", "ci_high", "ci_method", "numerator", "denominator", "n_units")
 
 
 @click.command()
@@ -400,6 +400,10 @@ def _make_again(
 
 
 def _numbers(folder: Path) -> Fields:
-    """Every number of a metrics.json by its name. InputError where they cannot be read."""
+    """What is compared of each metric of a metrics.json, by its name. InputError where they cannot be read."""
     rows = read_model(folder / METRICS, MetricsFile).metrics
-    return {f"{row.name} {field}": getattr(row, field) for row in rows for field in NUMBERS}
+    return {
+        f"{row.name} {field}": getattr(row, field)
+        for row in rows
+        for field in (*NUMBERS, "ci_method", "n_units")
+    }
