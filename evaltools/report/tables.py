@@ -200,10 +200,10 @@ def notebook(lang: str = "en") -> HtmlTable | None:
     formatters["image/png"].for_type(Figure, figure_png)
     shell.evaltools_styles = True  # for `tables.in_cell`
     html = style()
-    # papermill puts those that were given behind the cell of all
+    # papermill puts those that were injected behind the cell of all
     first, *others = [cell for cell in shell.user_ns["In"] if cell.strip()] or [""]
-    given = "\n".join(cell for cell in others if cell.startswith("# Parameters"))
-    unknown = [name for name in names_set(given) if name not in names_set(first)]
+    injected = "\n".join(cell for cell in others if cell.startswith("# Parameters"))
+    unknown = [name for name in names_set(injected) if name not in names_set(first)]
     if unknown:
         # Markup would escape the styles that it is added to
         html += str(

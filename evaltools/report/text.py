@@ -24,7 +24,7 @@ from ..core.messages import say, visible
 ARROWS = {"higher": "↑", "lower": "↓"}
 
 # numbers below are the rounding of a sum and printed as 0; numbers from LARGE on are printed whole
-LEAST, LARGE = 1e-9, 1000
+SMALLEST, LARGE = 1e-9, 1000
 
 
 def titled(
@@ -60,7 +60,7 @@ def number(
     if abs(value) >= LARGE:
         decimals = 0
     text = f"{value:{sign},.{decimals}f}"
-    if LEAST <= abs(value) < 0.5 * 10.0**-decimals:
+    if SMALLEST <= abs(value) < 0.5 * 10.0**-decimals:
         text = f"{Context(prec=digits).create_decimal(value):{sign},f}"
     if not text.strip("-0.,"):
         return text.removeprefix("-")

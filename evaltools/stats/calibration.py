@@ -33,7 +33,7 @@ from .formulas import score_t, t_quantile, wilson
 from .influence import Array
 
 # labels of a metric below which no mean is corrected: the plain counts and the agreement stand
-LEAST = 30
+MIN_LABELS = 30
 
 # A score from here on agrees with a label of 1
 PASS = 0.5
@@ -55,9 +55,9 @@ def calibrate(
     """How scores (`read_scores`) agree with labels (`read_labels`), and the mean that people would give: (frame, notes).
 
     The frame has COLUMNS, a row a metric that has labels; null: not measured. Notes are a sentence for each metric with
-    labels of cases that were not measured, and one for all whose labels are fewer than LEAST. Several raters of a case
-    count as their mean. What was not `measured` takes no part. A score passes from its `threshold` on, from 0.5 where it
-    has none.
+    labels of cases that were not measured, and one for all whose labels are fewer than MIN_LABELS. Several raters of a
+    case count as their mean. What was not `measured` takes no part. A score passes from its `threshold` on, from 0.5
+    where it has none.
 
     >>> cases = [f"c{i}" for i in range(60)]
     >>> scores = pd.DataFrame({"case_id": cases, "metric": "m", "score": [0.0, 1.0] * 30})
@@ -92,7 +92,7 @@ def calibrate(
             "labels_mean": labelled["label"].mean(),
             **_agreement(labelled, votes, confidence),
         }
-        if n < LEAST:
+        if n < MIN_LABELS:
             n_alike = (labelled["passed"] == (labelled["label"] >= PASS)).sum()
             few.append(f"{metric} in {n_alike} of {n} cases")
         else:
@@ -103,7 +103,7 @@ def calibrate(
     if few:
         agreeing = ", ".join(few)
         notes.append(
-            f"fewer than {LEAST} labels correct no mean; score and label agree: {agreeing}"
+            f"fewer than {MIN_LABELS} labels correct no mean; score and label agree: {agreeing}"
         )
     return DataFrame(rows, columns=list(COLUMNS)), notes
 

@@ -192,29 +192,29 @@ class Sources:
 
         text: of the summary. It may stand without its unit, and one that its words call an approximation (약, 정도)
         may be rounded: 3천만원 is told to ten millions, so that 29,870,000원 rounds to it. Else one step leads to it:
-        what is left of a whole (80% cover from 20% co-payment), months told in days or days in months (D33).
+        what is left of a whole (80% cover from 20% co-payment), months as days or days as months (D33).
         """
-        bare = [fact.value]
+        forms = [fact.value]
         if fact.kind == "date":
-            bare = [fact.value[-5:].lstrip("0").replace("-0", "-").replace("-", ".")]
+            forms = [fact.value[-5:].lstrip("0").replace("-0", "-").replace("-", ".")]
         elif fact.kind == "amount":
-            bare.append(written(Decimal(fact.value) / TEN_THOUSAND))
-        original = next(filter(None, map(self.without_unit.get, bare)), None)
+            forms.append(written(Decimal(fact.value) / TEN_THOUSAND))
+        original = next(filter(None, map(self.without_unit.get, forms)), None)
         if original is not None or not fact.base:  # without one it is no number
             return original, ""
-        told = Decimal(fact.value).normalize()
-        step = Decimal(f"1e{told.as_tuple().exponent}")
+        number = Decimal(fact.value).normalize()
+        step = Decimal(f"1e{number.as_tuple().exponent}")
         before = text[max(fact.start - WITHIN, 0) : fact.start]
         is_about = _ABOUT_BEFORE.search(before) or _ABOUT_AFTER.match(text, fact.end)
-        days = told * DAYS.get(fact.base, 0)
+        days = number * DAYS.get(fact.base, 0)
         rests = None
         for source in self.values:
             if source.kind != fact.kind:
                 continue
             value = Decimal(source.value)
-            if is_about and source.base == fact.base and abs(value - told) <= step / 2:
+            if is_about and source.base == fact.base and abs(value - number) <= step / 2:
                 return source, ""
-            is_rest = source.kind == "percent" and value + told == 100
+            is_rest = source.kind == "percent" and value + number == 100
             is_period = days and days == value * DAYS.get(source.base, 0)
             if (is_rest or is_period) and not source.support_only:
                 rests = rests or source

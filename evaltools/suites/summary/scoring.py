@@ -246,7 +246,7 @@ def _risk_coverage(
             missing[tag] = matches.let_off
         if place:
             due[tag] = place
-        if matches.bare:
+        if matches.only_mentions:
             look.append({**matches.standing[0], "tag": tag, "why": BARE_NOUN})
     more |= {"due": due, "look": look}
     more = {name: found for name, found in more.items() if found}

@@ -51,12 +51,12 @@ class Matches(NamedTuple):
     """The matches of a phrase set in order: `text`, and `at`, [start, end) in it.
 
     standing: those that count. let_off: those that are taken back, with the reason (`let_off`) and
-    the words that do it (`by`). bare: all that stands only says that the item was told.
+    the words that do it (`by`). only_mentions: all that stands only says that the item was told.
     """
 
     standing: list[Fields]
     let_off: list[Fields]
-    bare: bool = False
+    only_mentions: bool = False
 
 
 def find_matches(
@@ -66,7 +66,7 @@ def find_matches(
 ) -> Matches:
     """The matches of a phrase set in a text."""
     text = read.norm
-    standing, bare, let_off = [], [], []
+    standing, mentions, let_off = [], [], []
     for start, end in rules.find(named.phrases, text, named.not_within):
         match: Fields = {"text": read.raw[start:end], "at": [start, end]}
         taken_back = _let_off(
@@ -76,16 +76,16 @@ def find_matches(
             end,
             rules,
         )
-        told = rules.find(rules.told, text[end : end + TOLD_WITHIN])
+        mention = rules.find(rules.told, text[end : end + TOLD_WITHIN])
         if taken_back:
             let_off.append(match | taken_back)
         elif not named.needs or rules.find(named.needs, around(text, (start, end), NEEDED_WITHIN)):
             standing.append(match)
-        elif told and told[0][0] == 0:
-            bare.append(match)
+        elif mention and mention[0][0] == 0:
+            mentions.append(match)
         else:
             let_off.append(match | {"let_off": ONLY_NAMED, "by": match["text"]})
-    return Matches(standing or bare, let_off, bare=bool(bare) and not standing)
+    return Matches(standing or mentions, let_off, only_mentions=bool(mentions) and not standing)
 
 
 def _let_off(
@@ -155,11 +155,11 @@ def find_tag(
     if matches.standing:
         return matches, {}
     named = _carriers(rules.known_tags[tag], sources, rules)
-    told = [*named, *_carriers(rules.signs[tag], sources, rules)]
+    all_named = [*named, *_carriers(rules.signs[tag], sources, rules)]
     standing = [
         {**source, **place}
         for place, words in _clauses(summary, find_matches(rules.signs[tag], summary, rules))
-        if (source := next((source for source, of in told if _is_alike(words, of)), None))
+        if (source := next((source for source, of in all_named if _is_alike(words, of)), None))
     ]
     left_out = named[0][0] if named and not standing else {}
     return Matches(standing, matches.let_off), left_out

@@ -143,16 +143,16 @@ def _metrics(
     """
     metrics: dict[str, Metric] = {}
     for name, of_metric in rows.groupby("metric", sort=False):
-        least, most = of_metric[METRIC_COLUMNS].min(), of_metric[METRIC_COLUMNS].max()
+        lowest, highest = of_metric[METRIC_COLUMNS].min(), of_metric[METRIC_COLUMNS].max()
         for field in METRIC_COLUMNS:
-            if least[field] < most[field]:
-                both = f"both {least[field]:g} and {most[field]:g}"
+            if lowest[field] < highest[field]:
+                both = f"both {lowest[field]:g} and {highest[field]:g}"
                 file.error(
                     "bad-field",
                     f"{both} for {str(name)[:80]!r}; expected one a metric",
                     field=field,
                 )
-        direction, low, high = least
+        direction, low, high = lowest
         measured = of_metric[of_metric["den"] > 0]
         is_binary = bool((measured["num"].isin([0, 1]) & (measured["den"] == 1)).all())
         bounds = None if pd.isna(low) else (float(low), float(high))
