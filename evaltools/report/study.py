@@ -228,8 +228,8 @@ class Study(Result):
         difference: how much better the candidate truly is, in the metric's own unit.
         settings: power (0 to 1, default 0.8), seeds (numbers of seeds to plan for, default (1, 3, 5)).
 
-        Columns: seeds, samples (null: no number is enough), power, samples_low and samples_high (what the pilot
-        leaves open), calls, ... UsageError where these are not two conditions, and as `rank`.
+        Columns: seeds, samples (null: no number is enough), samples_low and samples_high (what the pilot leaves
+        open), calls (seeds x samples). UsageError where these are not two conditions, and as `rank`.
 
         >>> import evaltools as et
         >>> cmp = et.compare("example:memfin/plain_llm", "example:memfin/memory_agent")
@@ -354,7 +354,7 @@ class Study(Result):
         condition: str,
         target: Path,
     ) -> Manifest:
-        """The manifest of one condition of a self."""
+        """The manifest of one condition."""
         runs = list(self.conditions[condition].values())
         found = study_sentences.verdicts(self)
         if self.candidates:
