@@ -216,7 +216,7 @@ def _find(
     if language() not in languages:
         raise UsageError(f"--lang: pages of {suite.name} speak {', '.join(languages)}")
     replaceable(out)
-    if name is not None and len(paths) > 1:
+    if name and len(paths) > 1:
         raise UsageError("--name goes with one run only")
     by_name: dict[str, Input] = {}
     for path in paths:

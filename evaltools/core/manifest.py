@@ -249,7 +249,7 @@ def _exchange(new: Path, target: Path) -> None:
     if target.exists():
         swap = getattr(ctypes.CDLL(None), "renameat2", None) if os.name == "posix" else None
         paths = os.fsencode(new.absolute()), os.fsencode(target.absolute())
-        if swap is not None and swap(0, paths[0], 0, paths[1], RENAME_EXCHANGE) == 0:
+        if swap and swap(0, paths[0], 0, paths[1], RENAME_EXCHANGE) == 0:
             return
         target.rename(new.with_name("old"))
     new.rename(target)

@@ -58,7 +58,7 @@ def _as_number(cell: Any) -> Any:
 
 
 def _within_limits(number: float | None) -> float | None:
-    if number is not None and abs(number) >= LARGEST:
+    if number and abs(number) >= LARGEST:
         raise ValueError(f"expected a number below {LARGEST:g} in size")
     return number
 

@@ -71,7 +71,7 @@ class Workers:
         """
         n_processes = min(self.jobs, len(tasks))
         start: Callable[[int], AbstractContextManager[Executor]] = _pool
-        if self.scheduler is not None and tasks:
+        if self.scheduler and tasks:
             start = partial(_cluster, self.scheduler)
             call = partial(_like_here, Path.cwd(), versions(), call)
         elif n_processes < 2 or not _has_semaphores():

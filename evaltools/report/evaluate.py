@@ -207,7 +207,7 @@ def study(
     out = None if out is None else resolve(out)
     conditions = group(read_runs(runs, suite, out=out, **settings))
     result = _study(conditions, baseline, name, primary, margin)
-    if out is not None and (result.seeds or len(result.results) > 1):
+    if out and (result.seeds or len(result.results) > 1):
         result.save(out, conditions)
     return result
 
@@ -220,7 +220,7 @@ def _study(
     margin: Mapping[str, float] | None,
 ) -> Study:
     """The study of these conditions."""
-    if margin is not None and not isinstance(margin, Mapping):
+    if not isinstance(margin, Mapping | None):
         raise UsageError(f"margin: expected {{metric: largest difference}}, got {margin!r}")
     # conditions of a long table are named <condition>_<file>
     beginning = f"{baseline}_"
@@ -345,7 +345,7 @@ def read_runs(
     for entry in as_inputs(runs):
         if isinstance(entry, Run):
             run = entry.where(query) if query else entry
-            if out is not None and run.folder is None and not run.query:
+            if out and run.folder is None and not run.query:
                 folder, inputs = out / "results" / run.name, run.manifest.inputs
                 stored = require_replaceable(folder)
                 if stored and [i.sha256 for i in stored.inputs] != [i.sha256 for i in inputs]:

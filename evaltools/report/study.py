@@ -229,7 +229,7 @@ class Study(Result):
         settings: power (0 to 1, default 0.8), seeds (numbers of seeds to plan for, default (1, 3, 5)).
 
         Columns: seeds, samples (null: no number is enough), samples_low and samples_high (what the pilot leaves
-        open), calls (seeds x samples). UsageError where these are not two conditions, and as `rank`.
+        open). UsageError where these are not two conditions, and as `rank`.
 
         >>> import evaltools as et
         >>> cmp = et.compare("example:memfin/plain_llm", "example:memfin/memory_agent")

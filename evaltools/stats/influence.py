@@ -35,7 +35,7 @@ Runs = Mapping[Any, DataFrame]
 ITEM, TURN = "item", "turn_pair_id"
 TRIAL = "trial"
 # Columns of what is asked: rows that pair but differ there are other questions.
-TEXTS = ("text", "user_text")
+TEXTS = ("text", "user_text", "contexts_hash")
 # More units than this have neither bootstrap nor drawn sign flips.
 LARGE = 5_000
 
@@ -193,8 +193,7 @@ def _wrong(
         return  # what it is made of stands in the table too
     num, den = sums[:2, 0]
     yield den < 0, metric.denominator, den, "; expected 0 or more"
-    leave = f"; leave {metric.denominator} null or 0 where nothing was measured"
-    expected = f" where {metric.denominator} counts the row{leave}"
+    expected = f" where {metric.denominator} counts the row; leave that null or 0 where nothing was measured"
     yield np.isnan(num) & (den > 0), metric.numerator, num, expected
     low, high = metric.limits
     if np.isinf([low, high]).all():

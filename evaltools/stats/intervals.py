@@ -108,8 +108,8 @@ def interval_of(
     if len(e.formula.ratios) > 1:
         return _of_ratios(e, alpha, unseen)
     if e.is_single:
-        n, trials = int(e.num.sum()), int(e.den.sum())
-        return Interval(*mid_p(min(n, trials), trials, alpha), "mid-p")
+        n, trials = e.sums[:2].sum(axis=(1, 2)).astype(int)
+        return Interval(*mid_p(n, trials, alpha), "mid-p")
     bounds = score_of_units(
         e.value,
         e.errors,

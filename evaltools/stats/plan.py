@@ -20,7 +20,7 @@ from .formulas import variance_of_change
 from .influence import ITEM, Condition
 
 # The columns of a plan.
-COLUMNS = ("seeds", "samples", "samples_low", "samples_high", "calls")
+COLUMNS = ("seeds", "samples", "samples_low", "samples_high")
 # The smallest pilot.
 MIN_PILOT = 4
 
@@ -38,8 +38,7 @@ def plan(
     `conditions`: the pilot, two that were labelled together, or one, the seeds of which then stand for two
     conditions. `samples`: units, of clusters their samples; null where no number is enough, or where a
     pilot of one seed does not say how far seeds differ. `samples_low`, `samples_high`: what the pilot
-    leaves open (95%). In one digit for a pilot of fewer than ROUGH units. `calls`: seeds x samples, for
-    one condition. One seed speaks of two runs.
+    leaves open (95%). In one digit for a pilot of fewer than ROUGH units. One seed speaks of two runs.
 
     UsageError for a pilot that is too small or does not vary, and for settings out of their range.
 
@@ -99,7 +98,7 @@ def plan(
             needed = np.maximum(needed, np.ceil(enough * n_units / n))
         if n < ROUGH and needed[0] > 0:
             needed = np.array([float(f"{each:.0e}") for each in needed])
-        rows.append((k, *needed, needed[0] * k))
+        rows.append((k, *needed))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 

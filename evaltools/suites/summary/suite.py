@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 from pandas import DataFrame
 
-from ...core.files import Fields, Names, dumps, toml_beside
+from ...core.files import Fields, Names, bytes_hash, dumps, toml_beside
 from ...core.messages import Problems
 from ...core.metric import MetricTable, make_metric
 from ...core.records import File
@@ -155,11 +155,14 @@ def _row(case: Case, rules: Rules) -> Fields:
     )
     accuracy, coverage, _, followup, _ = scores.values()
     unsupported = accuracy.evidence.get("unsupported", []) if accuracy.denominator else []
+    sources = " ".join(case.contexts).split()
     row: Fields = {
         "case_id": case.id,
         "question": case.question,
         "answer": case.answer,
         "contexts": dumps(case.contexts),
+        # of other sources it is another case
+        "contexts_hash": bytes_hash("".join(sources).encode()) if sources else None,
         "ground_truth": case.ground_truth,
         "tags": dumps(tags or []),
         "unknown_tags": dumps(coverage.evidence.get("unknown_tags", [])),
@@ -193,6 +196,8 @@ def _row(case: Case, rules: Rules) -> Fields:
 def finish(units: DataFrame, rules: Rules) -> DataFrame:
     """Add the columns that follow from the final scores: passed, the score where measured, states of metrics and case."""
     added, states = {}, {}
+    # null where it was not measured, which is no part of a whole but missing
+    added["any_unsupported"] = units["any_unsupported"].where(units["any_unsupported_measured"])
     for metric in METRICS:
         passed = units[metric] >= rules.thresholds.get(metric, 0) - 1e-12
         measured = units[f"{metric}_measured"]
@@ -203,7 +208,7 @@ def finish(units: DataFrame, rules: Rules) -> DataFrame:
         rows = zip(evidence, measured, passed, units[f"{metric}_decided_by"])
         states[f"{metric}_state"] = [metric_state(metric, *row) for row in rows]
     states["state"] = [worst(of_case) for of_case in zip(*states.values())]
-    return pd.concat([units, DataFrame(added | states, index=units.index)], axis=1)
+    return units.assign(**added, **states)
 
 
 SUITE = Suite(

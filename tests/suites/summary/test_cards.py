@@ -1,7 +1,5 @@
 """The cards of summaries: scores in words, and a figure beside the passage that it comes from."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any

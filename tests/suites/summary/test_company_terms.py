@@ -1,7 +1,5 @@
 """A company's own terms: rule files that extend, aliases, required tags, and heads in Korean."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

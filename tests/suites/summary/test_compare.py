@@ -1,7 +1,5 @@
 """What a source says of a value: the nearest passage, the opposite, another item, a denial."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

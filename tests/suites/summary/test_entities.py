@@ -1,7 +1,5 @@
 """Figures and dates: every way to write a value reads back to it, in time linear in the text."""
 
-from __future__ import annotations
-
 import calendar
 import datetime
 import unicodedata

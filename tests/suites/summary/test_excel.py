@@ -1,7 +1,5 @@
 """The files for people and programs: summary_scores.xlsx read back with openpyxl, summary_scores.csv."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The call of the judge: only cases in the uncertain zones, and its decisions back in the frame."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

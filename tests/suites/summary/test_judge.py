@@ -1,7 +1,5 @@
 """The judge's own arithmetic: uncertain zones, mixing, prompts, options, checking of replies, cache entries."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

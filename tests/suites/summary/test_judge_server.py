@@ -1,7 +1,5 @@
 """The judge with the real client against a real server on this machine."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The metric table: what stands in it under which thresholds, and that its words have translations."""
 
-from __future__ import annotations
-
 from evaltools.core.messages import say, speaking
 from evaltools.suites.summary.rules import METRICS
 from evaltools.suites.summary.states import SummaryOptions

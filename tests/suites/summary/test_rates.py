@@ -5,8 +5,6 @@
 `summary_tag_sentences`: what tells a risk item, and what only names it. The others are of the reference folder.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Iterator
 from functools import cache

@@ -1,7 +1,5 @@
 """Rule files: what ships, what is refused and how, inheritance, and the hash."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

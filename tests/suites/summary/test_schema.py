@@ -1,7 +1,5 @@
 """Case files: four formats, the same cases and scores; every record is used or reported with its place."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

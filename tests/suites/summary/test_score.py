@@ -1,7 +1,5 @@
 """The five scores: worked examples, what is not measured, evidence with places, and what must not matter."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

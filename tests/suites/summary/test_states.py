@@ -1,7 +1,5 @@
 """What is to become of a summary: fail, look or ok, from its scores and their evidence (D35)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

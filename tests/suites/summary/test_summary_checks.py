@@ -1,12 +1,9 @@
 """When the checks of summaries must appear and when not; the verdict, and what leads beside it."""
 
-from __future__ import annotations
-
-import json
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
+import numpy as np
 import pytest
 
 import evaltools as et
@@ -146,16 +143,18 @@ def test_the_verdicts_stand_in_metrics_json_and_the_terminal_with_what_they_rest
         ("80%", "30만원", 1.0),
         ("진단서", "30만원", 0.0),  # a document is no figure
         ("30만원 접수번호 4711", "30만원", 0.0),  # a figure that is not read takes no part
-        ("", "30만원", None),  # states nothing
-        ("9만원", "문의", None),  # nothing to compare with
+        ("", "30만원", np.nan),  # states nothing
+        ("9만원", "문의", np.nan),  # nothing to compare with
     ],
 )
 def test_any_unsupported_is_the_share_of_summaries_with_a_wrong_figure(
-    tmp_path: Path, answer: str, context: str, expected: float | None
+    answer: str, context: str, expected: float
 ) -> None:
-    cases = tmp_path / "one.jsonl"
-    cases.write_text(
-        json.dumps({"id": "a", "answer": answer, "contexts": [context]}), encoding="utf-8"
-    )
-    value = et.evaluate("summary", cases).value("any_unsupported")
-    assert value == expected if expected is not None else pd.isna(value)
+    case = {"id": "a", "answer": answer, "contexts": [context]}
+    run = et.evaluate("summary", [case])
+    # what is not measured is missing, in a comparison too
+    values = [run.value("any_unsupported"), *run.units["any_unsupported"]]
+    assert values == pytest.approx([expected] * 2, nan_ok=True)
+    other = et.evaluate("summary", [case | {"contexts": "다른 상담"}])
+    with pytest.raises(et.UsageError, match="other questions"):
+        et.compare(run, other)
