@@ -234,8 +234,8 @@ class Problems:
         return [p for p in [*self.kept, *more] if p.severity == "error" or not quiet]
 
     def tell(self, quiet: bool = False) -> None:
-        """Say on standard error what was found; `quiet`: errors only."""
-        for problem in self.shown(quiet):
+        """Say on standard error what was found, each once; `quiet`: errors only."""
+        for problem in dict.fromkeys(self.shown(quiet)):
             echo(problem, err=True)
 
 

@@ -109,9 +109,13 @@ def spoilt_files(folder: Path, manifest: Manifest) -> list[str]:
     """The files of a result that are gone, not as its manifest says they were written, or not vouched for by it.
 
     A manifest vouches by naming metrics.json and, of a run, units.parquet, each with its hash, and no file elsewhere.
+    People write into a workbook: one that is there is as it should be.
     """
     needed = [METRICS, UNITS] if manifest.kind == "run" else [METRICS]
-    return changed_files(folder, dict.fromkeys(needed, "") | manifest.files)
+    changed = changed_files(folder, dict.fromkeys(needed, "") | manifest.files)
+    return [
+        name for name in changed if Path(name).suffix != ".xlsx" or not (folder / name).is_file()
+    ]
 
 
 def read_result(folder: Path, suite: str | Suite | None) -> Fields:

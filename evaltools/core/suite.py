@@ -72,7 +72,8 @@ class Source:
     """One run to score.
 
     `files`: its input files by role, all hashed into the manifest, the main one first. `options`: the options with
-    what follows from the content of the files; None where nothing does.
+    what follows from the content of the files; None where nothing does. `out`: the folder under which results are written,
+    None where none are.
 
     >>> Source("seed1", {"records": Path("seed1.jsonl")}).name
     'seed1'
@@ -81,6 +82,7 @@ class Source:
     name: str
     files: Mapping[str, Path]
     options: SuiteOptions | None = None
+    out: Path | None = None
 
 
 class Scored(NamedTuple):
@@ -182,14 +184,6 @@ class Suite:
     def table(self, options: Any) -> MetricTable:
         """The metric table, with the metrics of a file."""
         return (*self.metrics(options), *self.further)
-
-    def headline_names(
-        self,
-        options: Any,
-        blocked: frozenset[str],
-    ) -> Names:
-        """The headline without the metrics that checks block."""
-        return tuple(name for name in self.headline(options, blocked) if name not in blocked)
 
 
 def decoded(

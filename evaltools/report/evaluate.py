@@ -110,9 +110,10 @@ def evaluate(
     recorded = {"on_error": on_error, "name": name, "query": query}
     with as_files(run, options) as (path, values):
         problems = Problems(on_error)
-        source = locate(suite, path, name, values, problems)
+        out = None if out is None else resolve(out)
+        source = replace(locate(suite, path, name, values, problems), out=out)
         manifest = planned_manifest(suite, source, resampling, recorded)
-        folder = None if out is None else resolve(out) / "results" / source.name
+        folder = out and out / "results" / source.name
         if folder is not None:
             carried = require_target(folder, suite, source, fresh)
             if not fresh and is_current(folder, suite, source, manifest):

@@ -177,8 +177,8 @@ class Result:
 
         The primary one is that which was declared, else the first of the suite's with a direction.
         """
-        leading = self.suite.headline_names(self.options, self.blocked)
-        names = [self.metric(name).name for name in leading]
+        leading = self.suite.headline(self.options, self.blocked)
+        names = [self.metric(name).name for name in leading if name not in self.blocked]
         directed = [name for name in names if self.formulas[name].is_directed]
         first = [self.declared] if self.declared else directed[:1]
         return tuple(dict.fromkeys([*first, *names]))

@@ -270,39 +270,37 @@ def label_value(value: Any, scale: tuple[float, float] = (0, 1)) -> Any:
 
 
 def read_scores(file: File) -> DataFrame:
-    """case_id, metric, score (0..1), threshold, measured of the rows of a file of scores that have one.
+    """case_id, metric, score (0..1), threshold, measured of the rows of a file of scores.
 
-    Not `measured` is a number that only stands for a score; without that column all are. summary_scores.csv is
-    such a file, summary_scores.xlsx too. Reports what is wrong by line, also a case that has two scores of a metric.
+    Not `measured` is a row without a score, or with a number that only stands for one; without that column all scores
+    are. summary_scores.csv is such a file, summary_scores.xlsx too. Reports what is wrong by line, also a case that has
+    two scores of a metric.
     """
     rows = _read(file, Scored, "score")
-    if not rows:
-        raise file.fatal(
-            "no-scores",
-            "no row of this file has a score",
-        )
     frame = DataFrame(rows, columns=["case_id", "metric", "score", "threshold", "measured"])
-    return frame.astype({"score": float, "threshold": float, "measured": bool})
+    frame = frame.astype({"score": float, "threshold": float, "measured": bool})
+    if frame["score"].isna().all():
+        raise file.fatal("no-scores", "no row of this file has a score")
+    frame["measured"] &= frame["score"].notna()
+    return frame
 
 
 def read_labels(
     file: File,
     scores: DataFrame,
     scale: tuple[float, float] = (0, 1),
-    has_scores: bool = False,
 ) -> DataFrame:
     """case_id, metric, label (0..1), rater ("" where none is named) of a file of labels.
 
     A row without a label counts as not labelled yet. scale: what 0 and 1 are written as. Reports by line what is
     wrong: a label of another scale, a case that is not in the `scores`, a second label of one rater.
-    has_scores: the file is that of the scores, where a case may lack one.
     """
     in_scale = BeforeValidator(partial(label_value, scale=scale))
     field: Any = (Annotated[Share | None, in_scale], Field(description="사람 판정"))
     rows = _read(file, create_model("Label", __base__=Label, label=field), "label")
     known = set(zip(scores["case_id"], scores["metric"]))
     for row in rows:
-        if not has_scores and (row["case_id"], row["metric"]) not in known:
+        if (row["case_id"], row["metric"]) not in known:
             file.error(
                 "unknown-case",
                 f"the scores have no {row['metric']} of this case",
@@ -316,13 +314,16 @@ def read_labels(
 def _read(
     file: File,
     model: type[Row],
-    value: str,
+    what: str,
 ) -> list[Fields]:
-    """The rows of a file of any kind that have a `value`, a score or a label: each case's once a metric and rater."""
+    """The rows of a file of any kind, each case's once a metric and rater, without those that nobody has labelled yet.
+
+    what: a row holds, a score or a label.
+    """
     rows = [
         (line, record.model_dump() | {"line": line})
         for line, record in read_table(file, model, lambda head: HEADS.get(head, head))
-        if getattr(record, value) is not None
+        if getattr(record, "label", "") is not None
     ]
     if ending(file.path) == ".csv":
         for _, row in rows:
@@ -331,4 +332,4 @@ def _read(
     def key_of(row: Fields) -> Names:
         return row["case_id"], row["metric"], row.get("rater", "")
 
-    return [row for _, row in file.unique(rows, key_of, value)]
+    return [row for _, row in file.unique(rows, key_of, what)]

@@ -52,10 +52,10 @@ def test_a_missing_risk_has_its_sentence_and_a_promise_stands_or_is_taken_back(
     tmp_path: Path,
 ) -> None:
     cases = [
-        RIGHT,
+        RIGHT | {"product": "B"},
         {"id": "a", "answer": "대기기간 90일이며 음주는 보상하지 않음"},
         {"id": "b", "answer": "골절 진단비 30만원", "summary_tags": ["deductible", "reduction"]},
-        {"id": "promise", "answer": "무조건 지급됩니다.", "summary_tags": []},
+        {"id": "promise", "answer": "무조건 지급됩니다.", "summary_tags": [], "product": "A"},
         {"id": "denied", "answer": "무조건 지급되는 것은 아닙니다.", "summary_tags": []},
     ]
     names = cells_on(tmp_path, cases)
@@ -64,6 +64,7 @@ def test_a_missing_risk_has_its_sentence_and_a_promise_stands_or_is_taken_back(
     assert missing.loc[("b", "deductible"), "source"] == sentence
     assert missing.loc[("b", "reduction"), "source"] == ""  # no context names one
     assert names["by_tag"]["deductible"] == pytest.approx(1 / 3)
+    assert names["parts"]["cases"].tolist() == [2, 2, 1, 1]
     promises = names["promises"].reset_index().set_index("case")
     assert promises["counts as promise"].to_dict() == {"promise": "yes", "denied": "no"}
     assert promises.loc["denied", "reason"] == "denies that it is so"

@@ -72,12 +72,11 @@ def calibrate(
     scored = calibration.read_scores(File(scores, problems))
     problems.raise_if_failed()
     label_file = File(labels or scores, problems)
-    labelled = calibration.read_labels(
-        label_file, scored, scale, has_scores=labels in (None, scores)
-    )
+    labelled = calibration.read_labels(label_file, scored, scale)
     problems.raise_if_failed()
     if labelled.empty:
         raise label_file.fatal("no-labels", "no label in this file")
+    problems.tell()
     frame, notes = calibration.calibrate(scored, labelled, confidence)
     write_csv(out, frame)
     show_frame(frame[list(SHOWN)].rename(columns=SHOWN))

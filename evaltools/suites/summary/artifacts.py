@@ -216,21 +216,17 @@ def _write_sheet(
     heads = list(map(cell, sheet.frame))
     rows = [list(map(cell, row)) for row in sheet.frame.itertuples(index=False)]
     page.write_row(header, 0, heads, book.add_format({**look, "bold": True, "bottom": 1}))
-    widths = list(map(_width, zip(heads, *rows[:200])))
-    for index, width in enumerate(widths):
-        page.set_column(index, index, width)
+    widths = []
+    for index, column in enumerate(zip(heads, *rows[:200])):
+        widest = max(map(width_of, "\n".join(map(str, column)).split("\n")))
+        widths.append(min(max(NARROWEST, 2 + widest), WIDEST))
+        page.set_column(index, index, widths[-1])
     for number, row in enumerate(rows, header + 1):
         page.set_row(number, LINE_HEIGHT * max(map(_height, row, widths)))
         for index, value in enumerate(row):
             page.write(number, index, value, coloured.get(value, plain))
     page.freeze_panes(header + 1, FROZEN)
     page.autofilter(header, 0, last_row, len(heads) - 1)
-
-
-def _width(column: Sequence[Any]) -> int:
-    """The characters across a column, for its widest line, within limits."""
-    lines = "\n".join(map(str, column)).split("\n")
-    return min(max(NARROWEST, 2 + max(map(width_of, lines))), WIDEST)
 
 
 def _height(

@@ -76,12 +76,10 @@ def _places(case: Case) -> Iterator[Place]:
     marks: list[tuple[str, Evidence, str]] = []
     for entity in accuracy.get("supported", []):
         marks.append(("good", entity, source_sentence(entity, case["contexts"])))
-    if case["summary_accuracy_decided_by"] != "llm":
-        marks += [("bad", each, compared(each, case)) for each in accuracy.get("unsupported", [])]
-    if case["summary_non_definitive_state"] != "ok":
-        tip = say("Definitive phrases")
-        promises = case["summary_non_definitive_evidence"]
-        marks += [("bad", phrase, tip) for phrase in promises.get("definitive", [])]
+    marks += [("bad", each, compared(each, case)) for each in accuracy.get("unsupported", [])]
+    tip = say("Definitive phrases")
+    promises = case["summary_non_definitive_evidence"]
+    marks += [("bad", phrase, tip) for phrase in promises.get("definitive", [])]
     marks.sort(key=lambda mark: mark[1]["at"])
     risks = case["summary_risk_coverage_evidence"]
     for tag, due in risks.get("due", {}).items():
@@ -107,7 +105,7 @@ def sample_view(shown: Run | Study) -> SampleView:
     names = zip(("failing", "look", "passing"), WORD_OF.items())
     groups = {name: (f"state == '{state}'", caption) for name, (state, caption) in names}
     for metric in JUDGED:
-        caption = say("Cases that fail {metric}", metric=say(TERMS[metric]))
+        caption = say("failing {metric}", metric=say(TERMS[metric]))
         groups[metric] = (f"{metric}_state == 'fail'", caption)
     return SampleView(
         in_order,
@@ -148,20 +146,15 @@ def why(
     case: Case,
     metric: str,
 ) -> Iterator[str]:
-    """What a judge said of a case, and what speaks against its score; what speaks for it stands in the evidence.
-
-    What the rules say against a case is not told where a judge alone decided.
-    """
-    decided_by, evidence = case[f"{metric}_decided_by"], case[f"{metric}_evidence"]
+    """What a judge said of a case, and what speaks against its score; what speaks for it stands in the evidence."""
+    evidence = case[f"{metric}_evidence"]
     if not math.isnan(case[f"{metric}_llm"]):
         yield say(
-            JUDGE_SAYS[decided_by],
+            JUDGE_SAYS[case[f"{metric}_decided_by"]],
             judge=case[f"{metric}_llm"],
             reason=evidence["judge"]["reason"],
             rule=case[f"{metric}_rule"],
         )
-    if decided_by == "llm":
-        return
     if "reason" in evidence:
         reason = say(evidence["reason"])
         if not case[f"{metric}_measured"]:

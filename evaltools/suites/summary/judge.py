@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -37,6 +37,9 @@ KEY_VARIABLES = ("EVALTOOLS_JUDGE_API_KEY", "OPENAI_API_KEY")
 
 # characters of the judge's reason that are kept
 REASON = 2_000
+
+# evidence that speaks for a case
+FOR = ("supported", "covered", "let_off")
 
 # the metrics of which the source texts are part of the input (seed section 5)
 WITH_CONTEXTS = ("summary_accuracy", "summary_risk_coverage")
@@ -99,7 +102,7 @@ def trigger(case: Fields, metric: str) -> str | None:
             "ambiguous follow-up wording": case["ambiguous_followup"],
         },
     }
-    return next((why for why, fires in zones.get(metric, {}).items() if fires), None)
+    return next((why for why, fires in zones[metric].items() if fires), None)
 
 
 def questions(units: DataFrame) -> list[Question]:
@@ -170,12 +173,12 @@ def answers(
     asked: Sequence[Question],
     options: SummaryOptions,
     problems: Problems,
-    quiet: bool = True,
+    label: str = "",
 ) -> list[Answer]:
     """The answer to each question, in their order. Equal ones (same metric and texts) are asked once.
 
-    problems: takes a warning where the server is asked in another form. Unless `quiet`, a bar shows the progress in
-    a terminal. UsageError for a missing openai package or key, or a cache that cannot be written.
+    problems: takes a warning where the server is asked in another form. label: of the bar that shows the
+    progress in a terminal, "" for none. UsageError for a missing openai package or key, or a cache that cannot be written.
     """
     bodies = [request(case, metric, options.judge_model) for case, metric, _ in asked]
     keys = [dumps(body) for body in bodies]
@@ -189,7 +192,7 @@ def answers(
             problems,
             keys=KEY_VARIABLES,
         )
-        with bar(len(asked), "" if quiet else "judge") as step:
+        with bar(len(asked), label) as step:
 
             async def ask(body: Fields, key: str) -> Answer:
                 answer = await client.ask(body, Reply, send=key in may_be_sent)
@@ -205,24 +208,29 @@ def answers(
 def judge_units(
     units: DataFrame,
     options: SummaryOptions,
+    thresholds: Mapping[str, float],
     problems: Problems,
-    quiet: bool = True,
+    label: str,
 ) -> tuple[DataFrame, dict[str, int]]:
     """(the frame with the final scores of the cases in a trigger zone, model -> number of its replies).
 
-    The other cases keep the rule's. A score that the judge decided, alone or in the blend, counts as measured.
+    The other cases keep the rule's. A score that the judge decided, alone or in the blend, counts as measured. Where the
+    judge alone lets a case pass, what else the rules found stands under `rules` of its evidence, and counts nowhere.
     """
     judged = units.set_index("case_id", drop=False)
     models: Counter[str] = Counter()
     asked = questions(units)
-    for (case, metric, why), answer in zip(asked, answers(asked, options, problems, quiet)):
+    for (case, metric, why), answer in zip(asked, answers(asked, options, problems, label)):
         row = case["case_id"]
         columns = {**decide(case, metric, answer, options), "_trigger": why}
         if answer.reply is not None:
             models[answer.call.model or "not named"] += 1
-        if columns.get("_decided_by") == "llm" and metric == "summary_accuracy":
-            judged.at[row, "any_unsupported"] &= columns[""] < 1
         evidence = json.loads(case[f"{metric}_evidence"])
+        if columns.get("_decided_by") == "llm" and columns[""] >= thresholds[metric] - 1e-12:
+            judged.at[row, "any_unsupported"] &= metric != "summary_accuracy"
+            evidence["rules"] = {
+                name: evidence.pop(name) for name in [*evidence] if name not in FOR
+            }
         columns["_evidence"] = dumps({**evidence, "judge": columns.pop("judge")})
         for ending, value in columns.items():
             judged.at[row, metric + ending] = value

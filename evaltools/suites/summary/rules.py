@@ -21,7 +21,7 @@ from pydantic import (
 
 from ...core.files import Names, nearest, read_once
 from ...core.manifest import policy_hash
-from ...core.messages import Problems, UsageError
+from ...core.messages import Problems, UsageError, first_ten
 from ...core.records import File, read_json
 from .phrases import Compiled, Spans, compile_phrase, expand, find_all
 from .text import composed
@@ -164,9 +164,8 @@ class Rules(_Strict):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        problem = next(self._problems(), None)
-        if problem:
-            raise ValueError(problem)
+        if problems := [*self._problems()]:
+            raise ValueError("; ".join(first_ten(problems)))
         return self
 
     def _problems(self) -> Iterator[str]:

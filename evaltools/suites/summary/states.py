@@ -186,14 +186,13 @@ def metric_state(
     evidence: Fields,
     measured: bool,
     passed: bool,
-    decided_by: str = "rule",
 ) -> State:
     """The state of one metric of one case.
 
     evidence: as the scores have it. `contradicted`: values of the summary of which a source says
     the opposite. `look`: what only a person can settle, each with `why` in words, and with `text`,
     `at`, `context` and `context_at` where it has a place. passed: the score reaches the threshold,
-    or there is none. decided_by: a confident judge ("llm") read both texts, and settles both.
+    or there is none.
 
     >>> metric_state("summary_accuracy", {}, measured=True, passed=False)
     'fail'
@@ -204,8 +203,6 @@ def metric_state(
         return "ok"
     if measured and not passed:
         return "fail"
-    if decided_by == "llm":
-        return "ok"
     if evidence.get("contradicted"):
         return "fail"
     if metric == "summary_accuracy" and not measured:
@@ -387,13 +384,14 @@ def not_judged(
     evidence = (each for metric in JUDGED for each in map(json.loads, data[f"{metric}_evidence"]))
     asked = [each["judge"]["error"] for each in evidence if "judge" in each]
     errors = Counter(filter(None, asked))
-    for reason, _ in errors.most_common(1):
+    for reason, count in errors.most_common(1):
         n = errors.total()
         yield from share_check(
             "not-judged",
             "warning",
-            "the judge gave no usable reply to {n} of {of} questions: {reason}",
+            "the judge gave no usable reply to {n} of {of} questions; most often ({count}): {reason}",
             n,
             len(asked),
+            count=count,
             reason=reason,
         )

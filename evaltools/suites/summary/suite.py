@@ -122,10 +122,12 @@ def score(
         from .judge import judge_units
 
         problems.raise_if_failed()  # no call is paid for input that fails
-        if options.judge_cache is None and aside is not None:
-            cache = aside.parents[1] / "judge-cache"  # beside the results, which they outlive
+        if options.judge_cache is None and source.out is not None:
+            cache = source.out / "judge-cache"  # beside the results, which they outlive
             options = options.model_copy(update={"judge_cache": str(cache)})
-        units, answered_by = judge_units(units, options, problems, not workers.label)
+        units, answered_by = judge_units(
+            units, options, rules.thresholds, problems, workers.label and "judge"
+        )
     return Scored(finish(units, rules), {"answered_by": answered_by})
 
 
@@ -205,8 +207,9 @@ def finish(units: DataFrame, rules: Rules) -> DataFrame:
             added[f"{metric}_passed"] = passed
         added[f"{metric}_if_measured"] = units[metric].where(measured)
         evidence = units[f"{metric}_evidence"].map(json.loads)
-        rows = zip(evidence, measured, passed, units[f"{metric}_decided_by"])
-        states[f"{metric}_state"] = [metric_state(metric, *row) for row in rows]
+        states[f"{metric}_state"] = [
+            metric_state(metric, *row) for row in zip(evidence, measured, passed)
+        ]
     states["state"] = [worst(of_case) for of_case in zip(*states.values())]
     return units.assign(**added, **states)
 

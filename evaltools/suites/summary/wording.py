@@ -156,11 +156,12 @@ def find_tag(
         return matches, {}
     named = _carriers(rules.known_tags[tag], sources, rules)
     all_named = [*named, *_carriers(rules.signs[tag], sources, rules)]
-    standing = [
-        {**source, **place}
-        for place, words in _clauses(summary, find_matches(rules.signs[tag], summary, rules))
-        if (source := next((source for source, of in all_named if _is_alike(words, of)), None))
-    ]
+    standing = []
+    for place, words in _clauses(summary, find_matches(rules.signs[tag], summary, rules)):
+        for source, of in all_named:
+            if len(words & of) >= max(1, ALIKE * min(len(words), len(of))):
+                standing.append({**source, **place})
+                break
     left_out = named[0][0] if named and not standing else {}
     return Matches(standing, matches.let_off), left_out
 
@@ -207,9 +208,3 @@ def _clauses(read: ReadText, matches: Matches) -> Iterator[Clause]:
         start, end = ends[number - 1 : number + 1]
         figures = {entity.key for entity in read.entities if start <= entity.start < end}
         yield place, syllable_pairs(normalise(read.raw[start:end])) | figures
-
-
-def _is_alike(words: Words, others: Words) -> bool:
-    """Whether two clauses say the same: enough of the words and figures of the shorter one stand in both."""
-    shared = len(words & others)
-    return shared > 0 and shared >= ALIKE * min(len(words), len(others))

@@ -108,8 +108,11 @@ def test_a_confident_judge_settles_what_the_rules_cannot(
         "summary_accuracy": "a source may say otherwise",
         "summary_risk_coverage": "a risk item is named, and not what it is",
     }
-    assert run.units["summary_accuracy_state"].tolist() == ["ok"]
-    (text,) = why(run.units.iloc[0], "summary_accuracy")
+    case = run.units.iloc[0]
+    evidence = case["summary_accuracy_evidence"]
+    assert case["summary_accuracy_state"] == "ok" and not case["any_unsupported"]
+    assert "unsupported" in evidence["rules"] and "unsupported" not in evidence
+    (text,) = why(case, "summary_accuracy")
     assert text.startswith("the judge says 0.95 (왜) and decides; the rules say 0.50")
     manifest = read_json(tmp_path / "results/cases/manifest.json")
     assert manifest["answered_by"] == {"judge-2026": 2}

@@ -30,7 +30,6 @@ from evaltools.suites.summary.suite import SUITE
         ("summary_non_definitive", 0.0, True, 0, (), False, True),
         ("summary_needs_followup", 1.0, True, 0, ("needs_followup",), False, True),
         ("summary_needs_followup", 0.0, True, 0, (), True, True),
-        ("entity_recall", 0.5, False, 0, (), True, False),
     ],
 )
 def test_trigger_zones(
