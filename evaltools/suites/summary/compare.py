@@ -133,7 +133,7 @@ def compare(
             if other is not None:
                 look.append({**shown, **other.place, "why": ITEM})
         elif key in in_other_words:
-            supported[key] = shown | in_other_words[key]
+            supported[key] = in_other_words[key] | shown
         elif is_value:
             # a small count of what no source counts is the summary's own (다섯 가지, 두 번)
             is_own = kind == "count" and fact.base not in known.bases
