@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -28,7 +29,7 @@ from tenacity import (
 )
 
 from ..core.files import Fields, Names, bytes_hash, dumps
-from ..core.messages import Problems, UsageError
+from ..core.messages import Problems, UsageError, echo
 from .messages import (
     FORM_REFUSED,
     JSON_OBJECT,
@@ -151,6 +152,7 @@ class Client:
         self._form_works = False
         self.stopped = ""
         self._pause_until = 0.0
+        self._say_once = cache(echo)
         self._key = ""
         self._http: Any = None
         self._sdk: Any = None
@@ -287,6 +289,8 @@ class Client:
             seconds = usual(state)
         if failure.status == 429:
             self._pause_until = max(self._pause_until, time.monotonic() + seconds)
+        if seconds:
+            self._say_once(f"{failure.sentence}; it is asked again", err=True)
         return seconds
 
     async def _attempt(

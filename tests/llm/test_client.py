@@ -142,7 +142,9 @@ def test_a_context_that_is_too_short_is_said_and_not_tried_in_other_forms() -> N
         assert "the model's context is too short" in answer.error
 
 
-def test_an_outage_does_not_change_the_form_that_has_worked() -> None:
+def test_an_outage_is_said_once_and_does_not_change_the_form_that_has_worked(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     def script(seen: Seen) -> Sent:
         if seen.body["messages"][1]["content"] == "b" and seen.nth <= 4:
             return refuses(503)
@@ -153,6 +155,7 @@ def test_an_outage_does_not_change_the_form_that_has_worked() -> None:
     kinds = [(s.body["messages"][1]["content"], kind_of(s)) for s in seen]
     b = [("b", "json_schema")] * 3 + [("b", "json_object")] * 2
     assert kinds == [("a", "json_schema"), *b, ("c", "json_schema")]
+    assert capsys.readouterr().err.count("HTTP status 503; it is asked again") == 1
 
 
 def test_a_request_waits_for_no_more_than_one_other() -> None:

@@ -101,14 +101,15 @@ def scores_frame(
 def sheets(run: Run) -> list[Sheet]:
     """What must not ship with the counts around it, all cases, and a row a case and metric for people to label."""
     cases = in_order(run, run.units)
-    label_help = f"{say(LABEL_HELP)} summary_scores.xlsx"
-    labels = labels_frame(cases, rules_in_force(run.options).thresholds)
     first, *rest = head_lines(run)
-    failing = cases_frame(cases[cases["state"] == "fail"])
     return [
-        Sheet(say("Do not ship"), failing, [first], rest),
+        Sheet(say("Do not ship"), cases_frame(cases[cases["state"] == "fail"]), [first], rest),
         Sheet(say("Cases"), cases_frame(cases)),
-        Sheet(say("Scores and labels"), labels, [label_help]),
+        Sheet(
+            say("Scores and labels"),
+            labels_frame(cases, rules_in_force(run.options).thresholds),
+            [f"{say(LABEL_HELP)} summary_scores.xlsx"],
+        ),
     ]
 
 

@@ -138,8 +138,12 @@ def in_short(case: Case) -> list[str]:
     """Why a case fails, or what a person must settle: the reasons of the metrics in its state; none of an ok case."""
     if case["state"] == "ok":
         return []
-    worst = [metric for metric in JUDGED if case[f"{metric}_state"] == case["state"]]
-    return [reason for metric in worst for reason in why(case, metric)]
+    return [
+        reason
+        for metric in JUDGED
+        if case[f"{metric}_state"] == case["state"]
+        for reason in why(case, metric)
+    ]
 
 
 def why(

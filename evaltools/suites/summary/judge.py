@@ -222,7 +222,7 @@ def judge_units(
     asked = questions(units)
     for (case, metric, why), answer in zip(asked, answers(asked, options, problems, label)):
         row = case["case_id"]
-        columns = {**decide(case, metric, answer, options), "_trigger": why}
+        columns = decide(case, metric, answer, options) | {"_trigger": why}
         if answer.reply is not None:
             models[answer.call.model or "not named"] += 1
         evidence = json.loads(case[f"{metric}_evidence"])
@@ -231,7 +231,7 @@ def judge_units(
             evidence["rules"] = {
                 name: evidence.pop(name) for name in [*evidence] if name not in FOR
             }
-        columns["_evidence"] = dumps({**evidence, "judge": columns.pop("judge")})
+        columns["_evidence"] = dumps(evidence | {"judge": columns.pop("judge")})
         for ending, value in columns.items():
             judged.at[row, metric + ending] = value
     return judged.reset_index(drop=True), dict(models)

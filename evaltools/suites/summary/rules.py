@@ -342,7 +342,6 @@ def load_rules(name_or_path: str | Path) -> Rules:
     path = FOLDER / f"{name}.json" if name in bundled() else Path(name)
     if not os.path.isfile(path):  # noqa: PTH113 - the name may be too long for a file
         raise UsageError(f"no rules {name!r}, and no file of that name; {nearest(name, bundled())}")
-    File(path, Problems())
     return _rules_of(path)
 
 
