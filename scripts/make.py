@@ -48,7 +48,8 @@ EXAMPLES = {
 SOURCES = {
     "cr": (
         "[M] is the seed document *cr_metrics_spec*, [F] *cr_f1_metrics_examples*, [H] *cr_hallucination_rate*, "
-        "each with its section; D numbers are in [decisions.md](decisions.md)."
+        "each with its section; D numbers are in [decisions.md](decisions.md). By ref and by attribute an implicit tuple "
+        "is a pair like any other, (ref, polarity), and matched as one; only by term it is matched by its polarity (D6)."
     ),
     "memfin": "Sections are of the seed document *memfin_metrics*.",
     "summary": (

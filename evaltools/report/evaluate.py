@@ -84,7 +84,7 @@ def evaluate(
     on_error: "fail" on records that cannot be used, or "skip" (left out, counted, reported).
     workers: `et.Workers(2)` uses two processes.
     metrics: a Python file with METRICS of your own (docs/extending.md).
-    query: only the units that it finds (`Run.where`); the files hold these alone.
+    query: only the units that it finds (`Run.where`); the files hold these alone, and no scorecards are written.
     options: those of the suite; `help(et.get_suite("cr").options)` lists them. In the place of an input file, such
         as `gold`, they take records in memory too.
 

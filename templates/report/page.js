@@ -90,7 +90,7 @@
       more.hidden = isWhole || n <= FIRST;
       section.toggleAttribute("data-first", !isWhole);
       more.textContent = say("Show all {n} cards", { n });
-      section.querySelector("[role=status]").textContent = n < cards.length ? say("{n} of {total}", { n, total: cards.length }) : "";
+      section.querySelector("[role=status]").textContent = n < cards.length ? say("{n} of {total} cards", { n, total: cards.length }) : "";
       chips.forEach((chip) => chip.setAttribute("aria-pressed", Number(chip.dataset.group) === group));
     };
     const showAll = () => { isWhole = true; show(); };

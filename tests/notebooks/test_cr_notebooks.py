@@ -1,7 +1,5 @@
 """The notebooks of Conflict Review: their cells work on every kind of run, and say what the estimates say."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +31,13 @@ def test_tables_of_cells_are_the_estimates() -> None:
     pairs = names["pairs"]
     mean = (pairs["after review"] * pairs["samples"]).sum() / pairs["samples"].sum()
     assert mean == pytest.approx(result.value("tuple_f1_s2_refpol"), abs=1e-3)
-    assert names["confusion"].to_numpy().sum() == len(names["terms"]) > 0
+    terms = names["terms"]
+    assert (len(terms), (terms["gold"] == terms["after review"]).sum()) == (64, 61)
+    for group, metric in [
+        ("degraded", "changed_and_degraded_rate"),
+        ("dropped-out-of-text", "hallucination_out_of_text_rate"),
+    ]:
+        assert len(result.samples(group).frame) == result[metric]["numerator"]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +71,9 @@ def test_a_wrong_aspect_counts_where_it_was_predicted(tmp_path: Path) -> None:
 def test_a_query_is_followed_by_all_cells_and_by_what_is_written(tmp_path: Path) -> None:
     names = run_cells("cr_run.ipynb", query="split == 'dev'", out=str(tmp_path), **QUICK)
     assert len(names["units"]) == names["result"].n_units == len(names["outcomes"]) < 60
-    stored = et.load(tmp_path / "results" / "with_memory__seed1_proposed")
+    folder = tmp_path / "results" / "with_memory__seed1_proposed"
+    stored = et.load(folder)
+    assert not (folder / "scorecards.jsonl").exists()  # they would be of all samples
     assert stored.frame.equals(names["result"].frame) and stored.query == "split == 'dev'"
 
 

@@ -16,7 +16,7 @@ from ...report.samples import Line, Place, Row, SampleView
 from ...report.study import Study
 from ...report.tables import text_table
 from ...report.text import markdown, markdown_table
-from .read import TABLES
+from .read import FILES, TABLES
 from .schema import STAND_IN
 from .tuples import (
     KEYS,
@@ -35,10 +35,11 @@ LEGEND = "✓ matched, − missing, ✗ wrong against the gold by {key}; all els
 def sample_view(shown: Run | Study) -> SampleView:
     """How samples are browsed, their tuples marked under the key of the headline."""
     key = leading_key(shown)
-    found = TABLES["groups"].items()
-    groups = {name: (query.format(key=key), caption) for name, (query, caption) in found}
     return SampleView(
-        groups=groups,
+        groups={
+            name: (query.format(key=key), caption)
+            for name, (query, caption) in TABLES["groups"].items()
+        },
         order=partial(in_order, key=key),
         card=partial(card, key=key, policy=shown.options.match_policy),
         id="text_id",
@@ -52,7 +53,7 @@ def sample_view(shown: Run | Study) -> SampleView:
 
 def leading_key(shown: Run | Study) -> Key:
     """The key that a page speaks of: that of its primary metric, which is the protocol's unless it is blocked."""
-    for name in (shown.primary, *shown.headline):
+    for name in shown.headline:
         for key in KEYS:
             if name.endswith(key):
                 return key
@@ -334,8 +335,10 @@ def artifacts(
     """structural_metrics.csv (a row, a column a metric) and structural_metrics_table.md (each with its interval).
 
     An empty cell is not measured, counts are whole numbers, and `blocked` lists the metrics that mean nothing here,
-    divided by semicolons (D47).
+    divided by semicolons (D47). The scorecards of outputs are of all samples: those of a query are not kept.
     """
+    if run.query:
+        (folder / FILES["scorecards"]).unlink(missing_ok=True)
     values: Fields = run.to_dict()
     for metric in run.metrics:
         name, is_count = metric.name, not getattr(metric, "denominator", True)

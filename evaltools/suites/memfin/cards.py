@@ -20,9 +20,11 @@ from ...report.study_sentences import whole_sentence
 from ...report.tables import text_table
 from ...report.text import markdown, markdown_table
 from ...stats.effects import MIN_UNITS
-from .score import MACRO, MEASURES, METRICS, TURN_EVAL, counters, eligibility
+from .score import MACRO, MEASURES, METRICS, TABLES, TURN_EVAL, counters, eligibility
 
 Turn = Fields
+
+GROUPS = TABLES["groups"]
 
 # what before a forbidden word says that it is denied, up to the word itself, as in 不承诺保本
 DENIAL = re.compile(r"(?:不|没有|无法|并非|绝非|禁止|避免|切勿)[^，。！？；,.!?;]{0,6}$")
@@ -31,11 +33,11 @@ ENDS = re.compile(r"[。！？!?\n]")
 
 
 def in_order(result: Run, units: DataFrame) -> DataFrame:
-    """The turns with their names, those that fall short of most measures first, then in the order of the trace."""
+    """The turns with their names, those in most groups first, then in the order of the trace."""
     turns = units.dropna(subset="turn_pair_id")
     turns = turns.assign(turn=turns["dialog_id"] + " / " + turns["turn_pair_id"].astype(str))
-    n_failed = sum(turns.eval(of["failing"]).astype(int) for of in MEASURES if "failing" in of)
-    return turns.loc[n_failed.sort_values(ascending=False, kind="stable").index]
+    n_groups = sum(turns.eval(query).astype(int) for query, _ in GROUPS.values())
+    return turns.loc[n_groups.sort_values(ascending=False, kind="stable").index]
 
 
 def card(turn: Turn) -> Fields:
@@ -47,8 +49,10 @@ def card(turn: Turn) -> Fields:
     forbidden = list(forbidden_words(turn))
     rows = list(_rows(turn, forbidden))
     failed = " ".join(row.label.partition(" ")[0] for row in rows if row.mark == "bad")
+    said = [say("fails {measures}", measures=failed)] * bool(failed)
+    said += [say("M4 severe violation")] * (turn["m4_severe"] > 0)
     return {
-        "tags": [Line(say("fails {measures}", measures=failed), "bad")] if failed else [],
+        "tags": [Line(text, "bad") for text in said],
         "rows": rows,
         "places": [place for place, _ in forbidden],
         "context": turn["context"],
@@ -118,8 +122,9 @@ def _rows(
         key = of["key"]
         if key in found and turn[of["eligible"]]:
             required, result, why = found[key]
-            is_wrong = key == "M4" and required != result
-            mark = "bad" if why or is_wrong else "good"
+            # of a severe violation with the true label the label is right
+            is_wrong = required != result if key == "M4" else why
+            mark = "bad" if is_wrong else "good"
             cells = {
                 "required": [Line(required)],
                 "found": [Line(result, mark, listed(why, "; "))],
@@ -142,7 +147,7 @@ def _counted(
     """What was required, how much of it there is, and why that falls short."""
     n, total = len(required) - len(missed), len(required)
     why = [say("missing: {what}", what=listed(map(say, missed)))] if missed else []
-    return listed(map(say, required)), say("{n} of {total}", n=n, total=total), why
+    return listed(map(say, required)), say("{n} of {total} met", n=n, total=total), why
 
 
 def _compliance_reasons(
@@ -188,18 +193,13 @@ def finding(run: Run) -> tuple[str, str] | None:
 
 
 def sample_view(shown: Run | Study) -> SampleView:
-    """How turns are browsed: those that fall short, of any measure and of each."""
-    of_measures = {}
-    for measure in MEASURES:
-        if "failing" in measure:
-            caption = f"{measure['key']} {say(measure['title'])}: {say('Turns that fall short')}"
-            of_measures[measure["key"].lower()] = (measure["failing"], caption)
-    any_of_them = " or ".join(query for query, _ in of_measures.values())
+    """How turns are browsed: those that fall short of anything, and the groups of these."""
+    any_of_them = " or ".join(query for query, _ in GROUPS.values())
     return SampleView(
         in_order,
         card,
         id="turn",
-        groups={"failing": (any_of_them, "Turns that fall short"), **of_measures},
+        groups={"failing": (any_of_them, "Turns that fall short"), **GROUPS},
         texts={"user_text": "user", "reply": "reply"},
         head="Measure",
         columns={"required": "required / label", "found": "this turn"},
@@ -360,16 +360,17 @@ def report_md(result: Run) -> str:
     Metrics with intervals, eligibility, checks, signature.
     """
     n = counters(result.data)
-    parts = [
-        f"# MemFin: {markdown(result.name)}\n",
-        f"{n['total_dialogs']} dialogues: {n['valid_dialogs']} valid, "
-        f"{n['skipped_dialogs']} skipped, {n['failed_dialogs']} failed; "
-        f"{n['total_turn_pairs']} turns.\n",
-        f"Intervals ({result.resampling.percent}) resample dialogues. N/A: not measured. "
-        "Micro: over turns; macro: mean of dialogues.\n",
-        f"## Metrics\n\n{markdown_table(text_table(result.estimates))}",
-        f"## Eligibility\n\n{markdown_table(eligibility(result))}",
-        *(f"{markdown(line)}\n" for line in check_lines(result.checks)),
-        f"`{result.signature}`\n",
-    ]
-    return "\n".join(parts)
+    return "\n".join(
+        [
+            f"# MemFin: {markdown(result.name)}\n",
+            f"{n['total_dialogs']} dialogues: {n['valid_dialogs']} valid, "
+            f"{n['skipped_dialogs']} skipped, {n['failed_dialogs']} failed; "
+            f"{n['total_turn_pairs']} turns.\n",
+            f"Intervals ({result.resampling.percent}) resample dialogues. N/A: not measured. "
+            "Micro: over turns; macro: mean of dialogues.\n",
+            f"## Metrics\n\n{markdown_table(text_table(result.estimates))}",
+            f"## Eligibility\n\n{markdown_table(eligibility(result))}",
+            *(f"{markdown(line)}\n" for line in check_lines(result.checks)),
+            f"`{result.signature}`\n",
+        ]
+    )

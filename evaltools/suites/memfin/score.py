@@ -198,10 +198,10 @@ def score(
             "no-rows",
             "no valid dialogue in this trace: nothing to score",
         )
-    columns = {}
-    for name, kind in COLUMNS.items():
-        dtype = "str" if kind == "json" else kind
-        columns[name] = Series([row.get(name) for row in rows], dtype=dtype)
+    columns = {
+        name: Series([row.get(name) for row in rows], dtype="str" if kind == "json" else kind)
+        for name, kind in COLUMNS.items()
+    }
     units = add_dialog_ratios(DataFrame(columns))
     return units.assign(skipped_dialogs=states["skipped"], failed_dialogs=states["failed"])
 

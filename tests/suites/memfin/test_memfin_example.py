@@ -1,7 +1,5 @@
 """The bundled example through evaluate(), its files and its cards."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -68,11 +66,11 @@ def test_failing_turns(plain: Run) -> None:
     assert lines(promise) == {
         "M1 Context continuity": (
             "短债基金",
-            "bad 0 of 1 missing: 短债基金",
+            "bad 0 of 1 met missing: 短债基金",
         ),
         "M3 Risk disclosure": (
             "credit_risk, interest_rate_risk, no_guaranteed_return",
-            "bad 0 of 3 missing: credit_risk, interest_rate_risk, no_guaranteed_return",
+            "bad 0 of 3 met missing: credit_risk, interest_rate_risk, no_guaranteed_return",
         ),
         "M4 Compliance": (
             "compliant",
@@ -81,7 +79,7 @@ def test_failing_turns(plain: Run) -> None:
         ),
         "M5 Explainability": (
             "信息依据, 边界声明",
-            "bad 0 of 2 missing: 信息依据, 边界声明",
+            "bad 0 of 2 met missing: 信息依据, 边界声明",
         ),
     }
     short = turns["tags"].map(lambda tags: tags[0].text)
@@ -102,12 +100,14 @@ def test_a_denied_promise_is_told_from_a_promise(tmp_path: Path) -> None:
     violations: list[dict[str, Any]] = [{"type": "tone", "severity": None}]
     violations += [{"type": t, "severity": s, "match": match} for t, s, match in recorded]
     violations += violations[-1:]  # what stands twice is said once
-    path = write(tmp_path, dialog("d", [turn(1, reply, violations=violations)]))
+    severe = turn(1, reply, violations=violations, label="severe_violation")
+    path = write(tmp_path, dialog("d", [severe]))
     run = evaluate("memfin", path, resampling=QUICK)
     assert run["m4_severe_violation_rate"]["value"] == 1
-    (card,) = cards(run, "m4").to_dict("records")
+    (card,) = cards(run, "severe").to_dict("records")
+    assert card["tags"] == [Line("M4 severe violation", "bad")]  # its label is right
     assert lines(card)["M4 Compliance"][1] == (
-        "bad severe_violation denied: 1 of 3 forbidden words; "
+        "good severe_violation denied: 1 of 3 forbidden words; "
         "denied: 不承诺保本保收益: “债券基金不承诺保本保收益，请注意”; "
         "forbidden 稳赚不赔: “这只却稳赚不赔”; trading_advice “买入” (low): “现在买入”; "
         "tone (?); forbidden_phrase “卖出” (high)"
