@@ -343,8 +343,7 @@ def score_units(
     scored = found if isinstance(found, Scored) else Scored(found)
     problems.raise_if_failed()
     if scored.units.empty:
-        path = next(iter(source.files.values()))
-        raise problems.fatal("no-rows", f"no {suite.unit} of it can be used", file=path)
+        raise problems.fatal("no-rows", f"no {suite.unit} of it can be used", file=source.main)
     return scored._replace(units=with_columns(scored.units, suite))
 
 
@@ -416,11 +415,10 @@ def require_target(
     stored = require_replaceable(folder, carried)
     if stored is None or fresh:
         return carried
-    main = next(iter(source.files.values()))
-    shown = Path(shown_path(main)).resolve()
+    shown = Path(shown_path(source.main)).resolve()
     earlier = stored.inputs[:1]
     is_same = (stored.kind, stored.suite) == ("run", suite.name) and all(
-        Path(entry.path).resolve() == shown or entry.sha256 == content_hash(main)
+        Path(entry.path).resolve() == shown or entry.sha256 == content_hash(source.main)
         for entry in earlier
     )
     if not is_same:

@@ -84,6 +84,11 @@ class Source:
     options: SuiteOptions | None = None
     out: Path | None = None
 
+    @property
+    def main(self) -> Path:
+        """The path of the main file."""
+        return next(iter(self.files.values()))
+
 
 class Scored(NamedTuple):
     """What scoring a run gives: its units, and further fields of the manifest."""

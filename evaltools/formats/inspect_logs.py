@@ -209,7 +209,7 @@ def _reduce(
     if reducer in REDUCERS:
         return float(REDUCERS[reducer](values))
     match = re.fullmatch("(at_least|pass_at)_([1-9][0-9]{0,8})", reducer)
-    if match is None:
+    if not match:
         raise source.fatal(
             "unknown-reducer",
             f"epochs are reduced by {short(reducer)}, which is not known here",

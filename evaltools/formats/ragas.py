@@ -119,7 +119,7 @@ def _value(
     decimal: str,
 ) -> Any:
     """What a cell holds: a number, a list of texts or a text; null of an empty one."""
-    if cell is None:
+    if not cell:
         return None
     try:
         # Python takes a code such as 20_1 for a number

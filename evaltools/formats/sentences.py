@@ -160,7 +160,7 @@ def _acos_opinion(
     quad: str,
 ) -> Fields:
     match = ACOS_TUPLE.fullmatch(quad)
-    if match is None:
+    if not match:
         raise Unfit(
             "quadruples", f"expected 'a0,a1 CATEGORY s o0,o1' (s: 0, 1, 2), got {short(quad)}"
         )

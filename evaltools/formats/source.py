@@ -94,7 +94,7 @@ def opinion(
     {'aspect_ref': 'FOOD#QUALITY', 'aspect_term': '', 'polarity': 'negative'}
     """
     row: Fields = {"aspect_ref": ref, "aspect_term": term, "polarity": polarity}
-    if span is not None:
+    if span:
         row["span"] = {"start": span[0], "end": span[1]}
     return row
 
@@ -210,5 +210,5 @@ class Source(File):
         for index, item in enumerate(items):
             place = f"{key}.{index}"
             record = self.fitted(model, item, field=place)
-            if record is not None:
+            if record:
                 yield place, record

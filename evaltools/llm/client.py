@@ -97,7 +97,7 @@ def read_key(
     """
     values = [os.environ.get(name, "").strip() for name in names]
     key = next(filter(None, values), "")
-    if not key and base_url is None:
+    if not key and not base_url:
         raise UsageError(f"an API key is needed: set one of {', '.join(names)}, or give a base URL")
     if not (key.isascii() and key.isprintable()):
         raise UsageError("the API key holds characters that no HTTP header can carry")
@@ -163,7 +163,7 @@ class Client:
     async def __aexit__(self, *exception: object) -> None:
         if self._replies:
             self._replies.close()
-        if self._sdk is not None:
+        if self._sdk:
             await self._sdk.close()
 
     async def ask(
@@ -192,7 +192,7 @@ class Client:
     ) -> Answer:
         if self._replies and not self.fresh:
             stored = self._replies.load(call.request, model)
-            if stored is not None:
+            if stored:
                 reply, call = stored
                 call.cost = self.limits.cost_of(call)
                 return Answer(reply, call)
@@ -209,7 +209,7 @@ class Client:
                 answer = Answer(None, call, KEY_REPEATED)
             call.wait_ms = max(int(1000 * (time.monotonic() - began)) - call.api_ms, 0)
             self.calls.append(call)
-            if answer.reply is not None and self._replies:
+            if answer.reply and self._replies:
                 # on disk before the slot is free: a kill loses at most what is in flight
                 await self._replies.store(answer.reply, call)
         return answer
@@ -357,7 +357,7 @@ class Client:
             raise UsageError(
                 "asking a model needs more packages: pip install openai anyio tenacity"
             ) from error
-        if self._sdk is None:
+        if not self._sdk:
             base_url = address_in_force(self.base_url)
             self._key = read_key(self.keys, base_url)
             self._http = BoundedClient(follow_redirects=False)

@@ -63,7 +63,7 @@ def address_in_force(base_url: str | None) -> str | None:
 
     None stands for the SDK's default server. UsageError for a variable that holds no plain URL.
     """
-    if base_url is not None:
+    if base_url:
         return base_url
     try:
         return plain_url(os.environ.get(BASE_URL_VARIABLE, "").strip() or None)
@@ -235,7 +235,7 @@ class Limits:
         ... )
         3.0
         """
-        if self.price is None or taken.tokens_in is None or taken.tokens_out is None:
+        if not self.price or taken.tokens_in is None or taken.tokens_out is None:
             return None
         return (taken.tokens_in * self.price.input + taken.tokens_out * self.price.output) / 1e6
 

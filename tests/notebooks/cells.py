@@ -1,7 +1,5 @@
 """The code cells of a notebook, executed here one after the other with other parameters."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import matplotlib as mpl

@@ -1,7 +1,5 @@
 """The notebook of MemFin: its cells work on every kind of trace, and say what the estimates say."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.notebooks.cells import run_cells

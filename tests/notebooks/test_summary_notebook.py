@@ -1,7 +1,5 @@
 """The notebook of summaries: its cells work on every kind of file, and say what the estimates say."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

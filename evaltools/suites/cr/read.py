@@ -194,7 +194,7 @@ def locate(
         file = folder / FILES[other]
         if file.is_file() and (other, role) != ("gold", "scorecards"):
             files[other] = file
-    if options.gold is not None:
+    if options.gold:
         files["gold"] = options.gold
     for file in files.values():
         File(file, problems)
@@ -228,7 +228,7 @@ def read_override(
     A file that does not fit is an error, without which the run can be scored: under on_error="skip" it is left out.
     """
     gate = OverrideGate()
-    if path is not None:
+    if path:
         with suppress(InputError):
             file = File(path, problems)
             gate = file.record(OverrideGate.model_validate, read_json(file))

@@ -13,17 +13,18 @@ from typing import Any, NamedTuple
 from msgspec import json
 from pandas import DataFrame
 
-from ...core.files import Fields, Names
+from ...core.files import Fields, Names, grouped
 from ...core.metric import set_f1
 from .read import FINAL_SOURCES, CrOptions, at, final_rows, process_trace, stage1_rows
 from .schema import Aspect, ReviewAction, Scorecard, Text, TupleRow
 from .tuples import (
     KEYS,
     POLARITIES,
+    EvalTuple,
     Key,
+    Rank,
     Ranked,
     Side,
-    by_aspect,
     collapse,
     conflicts,
     match_pairs,
@@ -160,16 +161,19 @@ def _tuple_columns(
         else Side([named for named in side.tuples if named.term], side.policy)
         for side in (gold, final)
     )
-    terms = [term_key(named.term, final.policy) for _, named in ranked]
-    refs = [named.ref for _, named in ranked]
-    aspects = refs
+
+    def term(member: tuple[Rank, EvalTuple]) -> str:
+        return term_key(member[1].term, final.policy)
+
+    by_term = grouped(ranked, term)
+    by_ref = aspects = grouped(ranked, lambda member: member[1].ref)
     if protocol_key == "otepol":
-        aspects = [term or ref for term, ref in zip(terms, refs)]
-    groups = by_aspect(ranked, aspects).values()
+        aspects = grouped(ranked, lambda member: term(member) or member[1].ref)
     best = final
-    if len(groups) < len(final.tuples):
+    if len(aspects) < len(final.tuples):
         # of each aspect the tuple of the highest rank, the first of equals
-        best = Side([max(group, key=itemgetter(0))[1] for group in groups], final.policy)
+        highest = [max(members, key=itemgetter(0))[1] for members in aspects.values()]
+        best = Side(highest, final.policy)
     columns |= {
         "has_explicit_gold": wanted.takes_part("otepol"),
         "has_explicit_gold_refpol": wanted.takes_part("refpol"),
@@ -178,8 +182,8 @@ def _tuple_columns(
         "f1_explicit_both_otepol": wanted.f1(found, "otepol"),
         "f1_after_rep": gold.f1(best, protocol_key),
     }
-    for suffix, of in (("", terms), ("_refpol", refs)):
-        raw, unsettled = conflicts(ranked, of)
+    for suffix, groups in (("", by_term), ("_refpol", by_ref)):
+        raw, unsettled = conflicts(groups)
         columns |= {f"conflict_raw{suffix}": raw, f"conflict{suffix}": unsettled}
     return columns
 
@@ -314,7 +318,7 @@ def drop_reason(
     term = unicodedata.normalize("NFC", aspect.term or "")
     span = aspect.span
     under_span = None
-    if span is not None and 0 <= span.start <= span.end:
+    if span and 0 <= span.start <= span.end:
         under_span = unicodedata.normalize("NFC", text[span.start : span.end])
     if under_span != term:
         in_text = term and term in unicodedata.normalize("NFC", text)

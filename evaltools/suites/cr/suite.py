@@ -5,7 +5,7 @@ cr_hallucination_rate sections 2-3, seed cr_metrics_spec sections 4.1-4.3; decis
 """
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -57,19 +57,19 @@ STAGE_DELTA = (
 
 
 def _score_shard(
-    files: Mapping[str, Path],
+    source: Source,
     options: CrOptions,
     keep_cards: bool,
     shard: tuple[int, int],
 ) -> tuple[DataFrame, Problems, int]:
-    """(rows, problems, number of lines) of one byte range of the main file, the first of `files`.
+    """(rows, problems, number of lines) of one byte range of the main file.
 
     `keep_cards`: the column `scorecard` holds the scorecards that are made of outputs. Scorecards are large and only
     read: a fast decoder makes objects that look like a Scorecard.
     """
-    path, is_outputs = next(iter(files.values())), "outputs" in files
+    is_outputs = "outputs" in source.files
     start, stop = shard
-    file = File(path, Problems("skip"))
+    file = File(source.main, Problems("skip"))
     model: Any = Output if is_outputs else Scorecard
     records = read_jsonl(
         file,
@@ -78,7 +78,7 @@ def _score_shard(
         stop=stop,
         is_large=not is_outputs,
     )
-    gold_by_id, _ = _gold_of(files.get("gold"))
+    gold_by_id, _ = _gold_of(source)
     rows: list[Fields] = []
     for number, card in records:
         if card.meta.text_id in (None, ""):
@@ -112,8 +112,9 @@ def _score_shard(
     return pa.Table.from_pylist(rows).to_pandas(), file.problems, file.n_lines
 
 
-def _gold_of(path: Path | None) -> tuple[dict[str, list[TupleRow]], Problems]:
-    """The tuples of a gold file by sample id, and its problems."""
+def _gold_of(source: Source) -> tuple[dict[str, list[TupleRow]], Problems]:
+    """The tuples of the gold file by sample id, and its problems."""
+    path = source.files.get("gold")
     return _read_gold(path) if path else ({}, Problems("skip"))
 
 
@@ -136,16 +137,14 @@ def score(
     Where it is scored from outputs, their scorecards.jsonl goes into `aside`. Reports broken lines, doubled ids (the
     first counts) and gold for unknown samples to `problems`. Raises InputError where no row can be used.
     """
-    files = source.files
-    path = next(iter(files.values()))
-    file = File(path, problems)
-    keep_cards = aside is not None and "outputs" in files
-    gold, gold_problems = _gold_of(files.get("gold"))
+    file = File(source.main, problems)
+    cards_folder = aside if "outputs" in source.files else None
+    gold, gold_problems = _gold_of(source)
     problems.merge(gold_problems)
-    override = read_override(files.get("override_gate"), problems)
-    tasks = shards(path, math.ceil(path.stat().st_size / SHARD_BYTES))
+    override = read_override(source.files.get("override_gate"), problems)
+    tasks = shards(source.main, math.ceil(source.main.stat().st_size / SHARD_BYTES))
     frames, lines = [], 0
-    score_shard = partial(_score_shard, files, options, keep_cards)
+    score_shard = partial(_score_shard, source, options, bool(cards_folder))
     for frame, shard_problems, n_lines in workers.map(score_shard, tasks):
         problems.merge(shard_problems, lines)
         if len(frame):
@@ -163,19 +162,19 @@ def score(
     [*file.unique(ids, str, "row with this text_id")]
     problems.raise_if_failed()
     rows = rows.drop_duplicates("text_id", ignore_index=True)
-    if aside is not None and keep_cards:
-        with (aside / FILES["scorecards"]).open("wb") as cards:
+    if cards_folder:
+        with (cards_folder / FILES["scorecards"]).open("wb") as cards:
             cards.writelines(rows.pop("scorecard"))
     units = units_frame(rows)
     # the numbers of the override gate are of the run: they stand in its first row
     for name, value in override.items():
         units[name] = value * (units.index == 0)
-    _warn_of_gaps(files, options, units, gold, problems)
+    _warn_of_gaps(source, options, units, gold, problems)
     return units
 
 
 def _warn_of_gaps(
-    files: Mapping[str, Path],
+    source: Source,
     options: CrOptions,
     units: DataFrame,
     gold: Collection[str],
@@ -185,9 +184,8 @@ def _warn_of_gaps(
 
     InputError for a gold file of other samples: those of the run would be held against other gold, or none.
     """
-    path = next(iter(files.values()))
     for profile in sorted({*options.profile}.difference(units["profile"])):
-        problems.warn("unknown-profile", f"no row has the profile {profile!r}", file=path)
+        problems.warn("unknown-profile", f"no row has the profile {profile!r}", file=source.main)
     known = set(units["text_id"])
     # with profiles there may well be gold for the rows that are left out
     unknown = [] if options.profile else [uid for uid in gold if uid not in known]
@@ -195,18 +193,20 @@ def _warn_of_gaps(
         raise problems.fatal(
             "unknown-gold",
             "none of the samples of this gold file is in the run; expected the gold of these samples",
-            file=files["gold"],
+            file=source.files["gold"],
         )
     for uid in unknown:
         problems.warn(
             "unknown-gold",
             "gold for a sample that the run does not hold",
-            file=files["gold"],
+            file=source.files["gold"],
             id=uid,
         )
     if not units["has_gold"].any():
         problems.warn(
-            "no-gold", "no sample has gold: every metric that needs it is not measured", file=path
+            "no-gold",
+            "no sample has gold: every metric that needs it is not measured",
+            file=source.main,
         )
 
 

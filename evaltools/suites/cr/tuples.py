@@ -391,27 +391,13 @@ def rank(
     return grounding.strip().lower() == "explicit", confidence, not row.drop_reason
 
 
-def by_aspect(
-    ranked: Ranked,
-    aspects: Iterable[str],
-) -> dict[str, Ranked]:
-    """Aspect -> its tuples with their ranks. `aspects` are those of the tuples, in the same order."""
-    groups: dict[str, Ranked] = {}
-    for aspect, member in zip(aspects, ranked):
-        groups.setdefault(aspect, []).append(member)
-    return groups
-
-
-def conflicts(
-    ranked: Ranked,
-    aspects: Iterable[str],
-) -> tuple[bool, bool]:
+def conflicts(groups: Mapping[str, Ranked]) -> tuple[bool, bool]:
     """Whether some aspect carries two polarities; whether it still does among its highest-ranking tuples. [M] 3.4, D7.
 
-    `aspects` as of `by_aspect`; tuples without an aspect are left out.
+    `groups`: aspect -> its tuples with their ranks; those of "" have no aspect and are left out.
     """
     raw = unsettled = False
-    for aspect, members in by_aspect(ranked, aspects).items():
+    for aspect, members in groups.items():
         if aspect and len({named.polarity for _, named in members}) > 1:
             raw = True
             highest, _ = max(members)

@@ -1,7 +1,5 @@
 """Small Conflict Review records for the tests."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any

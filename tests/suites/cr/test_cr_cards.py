@@ -1,7 +1,5 @@
 """What the pages show of a run: the samples with their marks, and which key leads."""
 
-from __future__ import annotations
-
 from itertools import product
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """When the checks of Conflict Review must appear, and when they must not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

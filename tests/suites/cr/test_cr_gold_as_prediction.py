@@ -1,7 +1,5 @@
 """D26: the gold, fed as the prediction, scores 1 under every key; what has no pair under a key is not measured."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Aspect filtering: the worked examples of seed cr_hallucination_rate."""
 
-from __future__ import annotations
-
 import unicodedata
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Bad input: every error and counted warning that the commands promise."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 The properties compare it with the definitions written out with sets and a Counter.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 

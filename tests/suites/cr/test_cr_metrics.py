@@ -1,7 +1,5 @@
 """Metrics of whole runs, worked by hand."""
 
-from __future__ import annotations
-
 import csv
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Predictions of any system, which no review has seen (D25), against gold of other tools' files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The profile filter, the override gate and the files of a run: what the source documents ask of them."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 from typing import Any

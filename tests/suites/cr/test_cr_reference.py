@@ -4,8 +4,6 @@ Their `spec` values are older than ruling D26, which changes none of them: no sa
 without a term that share a polarity, and the gold of every sample has a pair under every key.
 """
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Large and odd files: shards, jobs, long lines, many tuples, and values that are no numbers."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Normal forms: the worked examples of seed cr_f1_metrics_examples."""
 
-from __future__ import annotations
-
 import unicodedata
 
 import pytest

@@ -1,7 +1,5 @@
 """Traces for tests: dialogues with the parts that a test is about."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

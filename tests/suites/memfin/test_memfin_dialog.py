@@ -1,7 +1,5 @@
 """score_dialog: one dialogue as a dict, scored as the suite scores it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Bad traces: what stops a run, what is counted, and what the message says."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """M1: what a key asks for, and where it is found (memfin_metrics 3.1.1)."""
 
-from __future__ import annotations
-
 import pytest
 
 from evaltools.suites.memfin.rules import continuity, resolve_key

@@ -1,7 +1,5 @@
 """The formulas of the five measures, worked by hand (memfin_metrics 3 and 4)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """M2: profile accuracy of a dialogue (memfin_metrics 3.2)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The stored reference runs: every micro, macro, count and by_dialog value, and every field of turn_eval."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a reply says by its words: contradictions, risk tags, compliance labels, rubric elements."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

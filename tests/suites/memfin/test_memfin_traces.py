@@ -1,7 +1,5 @@
 """Traces compared for a paper, and what stands beside a trace."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

@@ -154,7 +154,7 @@ class Config(Section):
 
     @model_validator(mode="after")
     def _makes_sense(self) -> Self:
-        if "m1" in self.conditions and self.memory.file is None:
+        if "m1" in self.conditions and not self.memory.file:
             raise ValueError("memory.file: m1 shows episodes of a file; an m2 run writes one")
         if "__" in self.run_id:
             raise ValueError("run_id: two underscores separate it from the seed")
@@ -204,9 +204,7 @@ def read_texts(
     InputError for a doubled id, an empty text, and a sample without gold.
     """
     data = config.data
-    gold = None
-    if data.gold is not None:
-        gold = read_gold(File(data.gold, problems))
+    gold = read_gold(File(data.gold, problems)) if data.gold else None
     source = Source(data.file, problems)
     samples: Iterable[tuple[Place, Text]] = read_table(source, Text)
     if data.format in SENTIMENT:
@@ -248,7 +246,7 @@ def taxonomy(
     """The refs that a model may name: of the config's file, else of the gold, else those of NIKL."""
     gold_refs = {row.aspect_ref or "" for text in texts for row in text.gold_tuples or ()} - {""}
     file = config.taxonomy.file
-    if file is None and gold_refs:
+    if gold_refs and not file:
         return tuple(sorted(gold_refs))
     file = file or asset_dir("templates") / "cr" / "nikl_refs.txt"
     lines = File(file, problems).text().splitlines()
@@ -300,7 +298,7 @@ class Plan:
             "data": content_hash(config.data.file),
             "prompts": policy_hash(self.prompts),
         }
-        if config.memory.file is not None:
+        if config.memory.file:
             self.content["memory"] = content_hash(config.memory.file)
         self.runs = _runs(config, self.content)
 
@@ -403,7 +401,7 @@ def _episodes(
     """
     memory = config.memory
     episodes: list[Episode] = []
-    if memory.file is not None:
+    if memory.file:
         file = File(memory.file, problems)
         if USE_MEMORY.intersection(config.conditions):
             episodes = [episode for _, episode in read_jsonl(file, Episode)]

@@ -59,7 +59,7 @@ class Action(BaseModel):
     @property
     def polarity(self) -> str:
         """The polarity that a FLIP sets; "" where none is given, and of any other action."""
-        if self.new_value is None or self.action_type != "FLIP":
+        if not self.new_value or self.action_type != "FLIP":
             return ""
         return self.new_value.polarity or ""
 
@@ -121,7 +121,7 @@ def merge(
         for triplet in reply.triplets:
             ref, term = (triplet.aspect_ref or "").strip(), triplet.aspect_term.strip()
             span = find_term(term, text) if term else None
-            if not ref and span is None:
+            if not ref and not span:
                 why = "neither a ref nor a term of the text"
                 refused.append({"actor": lens, "what": triplet.aspect_term, "why": why})
                 continue
@@ -258,13 +258,14 @@ def _decision(
         for action, reasons in RULES["strong"].items():
             if by_action[action].reason_code in reasons:
                 return by_action[action]
-    flag = {
-        "action_type": "FLAG",
-        "new_value": None,
-        "reason_code": reason,
-        "settled": settled,
-    }
-    return cast[0].model_copy(update=flag)
+    return cast[0].model_copy(
+        update={
+            "action_type": "FLAG",
+            "new_value": None,
+            "reason_code": reason,
+            "settled": settled,
+        }
+    )
 
 
 def applied(
@@ -274,7 +275,7 @@ def applied(
     """The candidates after the decisions: DROP removes, FLIP sets the polarity, the order stays."""
     for candidate in candidates:
         decision = decisions.get(candidate["tuple_id"])
-        if decision is None or decision.action_type in ("KEEP", "FLAG"):
+        if not decision or decision.action_type in ("KEEP", "FLAG"):
             yield candidate
         elif decision.action_type == "FLIP":
             yield {**candidate, "polarity": decision.polarity}

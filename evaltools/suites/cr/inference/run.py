@@ -69,7 +69,7 @@ class SampleRun:
     @property
     def failure(self) -> tuple[str, str] | None:
         """The first stage without a reply, and why; None where all replied."""
-        failed = ((stage, answer.error) for stage, answer in self.stages if answer.reply is None)
+        failed = ((stage, answer.error) for stage, answer in self.stages if not answer.reply)
         return next(failed, None)
 
     async def work(self, episodes: Sequence[Episode]) -> None:
@@ -254,7 +254,7 @@ def run(
             raise UsageError(
                 f"{folder} holds something that this config did not make; --fresh replaces it"
             )
-    if max_cost is not None and config.price is None:
+    if max_cost is not None and not config.price:
         raise UsageError("--max-cost needs the [price] of the config")
     model = config.model
     cache = out / "llm-cache"
@@ -370,18 +370,6 @@ def write_run(
         known = [call[count] for call in calls if call[count] is not None]
         totals[count] = sum(known) if known else None
     reasons = Counter(sample.failure[1] if sample.failure else "" for sample in samples)
-    manifest: Fields = {
-        "run": folder.name,
-        **planned,
-        "config": plan.config.model_dump(mode="json"),
-        "content": plan.content,
-        "answered_by": dict(sorted(Counter(call["model"] for call in calls).items())),
-        "evaltools": __version__,
-        "requests": len(calls),
-        **totals,
-        "rows": len(rows),
-        "failed": len(rows) - reasons[""],
-    }
     gold = [
         sample.text.model_dump(mode="json", by_alias=True, exclude={"split"}, exclude_none=True)
         for sample in samples
@@ -393,7 +381,19 @@ def write_run(
     }
     if planned["condition"] == "m2":
         files["episodes.jsonl"] = _lines([episode.model_dump() for episode in episodes])
-    manifest["files"] = {name: bytes_hash(text.encode()) for name, text in files.items()}
+    manifest = {
+        "run": folder.name,
+        **planned,
+        "config": plan.config.model_dump(mode="json"),
+        "content": plan.content,
+        "answered_by": dict(sorted(Counter(call["model"] for call in calls).items())),
+        "evaltools": __version__,
+        "requests": len(calls),
+        **totals,
+        "rows": len(rows),
+        "failed": len(rows) - reasons[""],
+        "files": {name: bytes_hash(text.encode()) for name, text in files.items()},
+    }
     if changed_files(folder, manifest["files"]):
         with whole_folder(folder, SUITE.runner, _recorded(folder).files) as new:
             for name, text in files.items():

@@ -1,7 +1,5 @@
 """Every test of a run has a key, and waits for no server."""
 
-from __future__ import annotations
-
 import pytest
 
 from evaltools.llm import client as llm

@@ -1,7 +1,5 @@
 """Inference runs against a server on this machine that answers by the name of the schema."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
