@@ -203,9 +203,8 @@ def locate(
 
 def read_gold(file: File) -> dict[str, list[TupleRow]]:
     """Gold tuples by sample id. A line without an id or with a doubled one is an error."""
-    uid = attrgetter("uid")
-    first = file.unique(read_jsonl(file, Gold), uid, "gold line for this sample")
-    return {row.uid: gold_rows(row) for _, row in first}
+    rows = file.unique(read_jsonl(file, Gold), attrgetter("uid"), "gold line for this sample")
+    return {row.uid: gold_rows(row) for _, row in rows}
 
 
 class OverrideGate(Row):

@@ -22,8 +22,6 @@ from ...report.text import markdown, markdown_table
 from ...stats.effects import MIN_UNITS
 from .score import MACRO, MEASURES, METRICS, TABLES, TURN_EVAL, counters, eligibility
 
-Turn = Fields
-
 GROUPS = TABLES["groups"]
 
 # what before a forbidden word says that it is denied, up to the word itself, as in 不承诺保本
@@ -40,7 +38,7 @@ def in_order(result: Run, units: DataFrame) -> DataFrame:
     return turns.loc[n_groups.sort_values(ascending=False, kind="stable").index]
 
 
-def card(turn: Turn) -> Fields:
+def card(turn: Fields) -> Fields:
     """The card of a turn.
 
     tags, rows (one a measure: what was required, the turn's score and what it falls short of), places (forbidden words
@@ -59,7 +57,7 @@ def card(turn: Turn) -> Fields:
     }
 
 
-def forbidden_words(turn: Turn) -> Iterator[tuple[Place, str]]:
+def forbidden_words(turn: Fields) -> Iterator[tuple[Place, str]]:
     """Where the words of violations stand in a reply, each with its sentence; a denied one is to be looked at (D50).
 
     >>> turn = {"reply": "您好。本产品不承诺保本！谢谢", "forbidden_hits": ["保本"], "violations": []}
@@ -85,7 +83,7 @@ def forbidden_words(turn: Turn) -> Iterator[tuple[Place, str]]:
             yield place, sentence.strip()
 
 
-def _phrases(turn: Turn) -> dict[str, str]:
+def _phrases(turn: Fields) -> dict[str, str]:
     """The words that are forbidden in a reply, or recorded as a violation -> what they are, each once.
 
     A violation without words stands for itself.
@@ -100,7 +98,7 @@ def _phrases(turn: Turn) -> dict[str, str]:
 
 
 def _rows(
-    turn: Turn,
+    turn: Fields,
     forbidden: list[tuple[Place, str]],
 ) -> Iterator[Row]:
     """What each measure that a turn takes part in required, and what the turn falls short of."""
@@ -151,7 +149,7 @@ def _counted(
 
 
 def _compliance_reasons(
-    turn: Turn,
+    turn: Fields,
     forbidden: list[tuple[Place, str]],
 ) -> list[str]:
     """Why a label is wrong, or a violation severe: how much is denied, and each sentence with what is wrong in it."""
