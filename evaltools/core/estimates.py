@@ -230,7 +230,7 @@ def checks_of_runs(runs: Sequence[Sequence[Check]]) -> list[Check]:
         if len(runs) > 1:
             text = "{message} (in {runs} of {total} runs)"
             if any(check.message != message for check in checks):
-                text = "{message} (in the worst of {total} runs)"
+                text = "{message} (in {runs} of {total} runs; this in the worst)"
             message = say(text, message=message, runs=len(checks), total=len(runs))
         whole = replace(
             worst,

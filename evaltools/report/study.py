@@ -266,19 +266,22 @@ class Study(Result):
         """The difference from the baseline within each part of the units that both sides have.
 
         `column`: as in `Run.by`; a sample is compared in a part that it is in on both sides. `metrics`: by default
-        the primary one. Columns: part, n, then those of `frame`, p adjusted over the parts (Holm). UsageError as `rank`.
+        the primary one. Columns: part, n, then those of `frame`, p adjusted over the parts (Holm). What has no verdict
+        in the whole, as its missing values are not random, has none in a part. UsageError as `rank`.
 
         >>> import evaltools as et
         >>> cmp = et.compare("example:memfin/plain_llm", "example:memfin/memory_agent")
         >>> sorted(cmp.by("difficulty")["part"])
         ['easy', 'hard', 'medium']
         """
-        sides: Fields = {self.baseline: {}, self.candidate(candidate): {}}
+        candidate = self.candidate(candidate)
+        sides: Fields = {self.baseline: {}, candidate: {}}
         for condition, seed, run, parts in self._split_by_run(by_parts(self.units, column)):
             if condition in sides:
                 sides[condition][seed] = run.data.assign(**{PART: parts})
         names = [self.directed(metric).name for metric in metrics or [self.primary]]
-        return compare_parts(sides, self.metrics, self.suite.unit, self.resampling, names)
+        unfair = self.frame.query("not_random and candidate == @candidate")["metric"]
+        return compare_parts(sides, self.metrics, self.suite.unit, self.resampling, names, unfair)
 
     def samples(
         self,

@@ -124,13 +124,15 @@ def compare_parts(
     unit: str,
     resampling: Resampling,
     names: Sequence[str],
+    not_random: Iterable[str],
 ) -> DataFrame:
     """The difference of two conditions within each part of their units, the largest part first.
 
     The frames have the part of each row in the column PART. Columns: `part`, `n` (paired units),
     then those of `compare(...).table`. `p_adjusted` is Holm's over the parts of one metric, and the
     verdict follows it. A sample is compared in a part that it is in on both sides; parts without any
-    are left out.
+    are left out. What is missing of the metrics `not_random` is not missing at random in the whole: no part has p,
+    interval or verdict.
     """
     frames = []
     for part, sides in each_part(conditions, subset(table, names), unit):
@@ -140,6 +142,9 @@ def compare_parts(
         raise UsageError("the sides share no unit in any part")
     frame = pd.concat(frames, ignore_index=True)
     frame = frame[frame["metric"].isin(names)].reset_index(drop=True)
+    frame["not_random"] |= frame["metric"].isin(not_random)
+    tested = ["p_value", "mde", "ci_low", "ci_high", "equivalence_low", "equivalence_high"]
+    frame.loc[frame["not_random"], tested] = None
     frame["p_adjusted"] = frame.groupby("metric")["p_value"].transform(holm)
     frame["verdict"], frame["short"] = verdicts(frame, resampling.level)
     frame["n"] = frame["n_units"]

@@ -171,7 +171,7 @@ def ranks(
     Every pair is tested, all pairs together as one family. `rank_low` is 1 + the number of conditions that are shown
     to be better, `rank_high` the number of conditions less those shown to be worse: together they hold every true
     rank with probability 1 - level. Null for a condition that is not measured. Pairs of fewer than MIN_UNITS units, or
-    whose missing values are not random, are not shown to differ.
+    whose missing values are not random, are not shown to differ. NothingPaired for two without a unit in common.
 
     >>> from evaltools.core.metric import Metric
     >>> accuracy = Metric(name="accuracy", numerator="right", denominator="n", better="higher")
@@ -184,10 +184,11 @@ def ranks(
     1         y         1          1
     """
     sides = [condition.cells(metric) for condition in conditions]
-    pairs = [
-        {"candidate": "", "a": a, "b": b} | _row(sides[a], sides[b])
-        for a, b in combinations(range(len(sides)), 2)
-    ]
+    pairs = []
+    for a, b in combinations(range(len(sides)), 2):
+        keep = same_questions(conditions[a], conditions[b])
+        row = _row(sides[a].where(keep), sides[b].where(keep))
+        pairs.append({"candidate": "", "a": a, "b": b} | row)
     is_measured = np.array([not np.isnan(side.value).all() for side in sides])
     tested = DataFrame(pairs).assign(primary=False, family=True, margin=np.nan)
     _test(tested, resampling, n_permutations)
@@ -268,8 +269,7 @@ def _test(
 ) -> None:
     """Give the rows p_value, not_random, p_adjusted and, of intervals of this level, the level of each in its family.
 
-    What a side lacks is tested by Holm over the metrics of a candidate that are tested together: the primary one, the
-    rest of the headline, all others. What is not missing at random has no p.
+    What is not missing at random has no p; each metric of each pair is asked alone.
     """
     by_unit = np.transpose([*rows["differences"]])
     rows["p_value"] = np.nan
@@ -278,8 +278,7 @@ def _test(
             by_unit[:, own.index], n_permutations, resampling.seed, own["mid"].to_numpy()
         )
         rows.loc[own.index, "p_value"] = np.fmax(flips, own["p_seeds"])
-    together = rows.groupby(["candidate", "primary", "family"])["p_random"]
-    rows["not_random"] = together.transform(holm) <= NOT_RANDOM
+    rows["not_random"] = rows["p_random"] <= NOT_RANDOM
     rows.loc[rows["not_random"] | rows["delta"].isna(), ["p_value", "p_seeds"]] = np.nan
     rows["effect"] = rows["effect"].mask(rows["not_random"], None)
     rows["level"], rows["p_adjusted"] = level, np.nan

@@ -22,7 +22,6 @@ from .formulas import (
     seed_part,
 )
 from .influence import (
-    TEXTS,
     Array,
     Cells,
     Condition,
@@ -56,23 +55,14 @@ def same_questions(
     if not np.isin(samples[0], samples[1]).any():
         sizes = [f"{side.name} ({side.rows[unit].nunique()} units)" for side in sides]
         raise NothingPaired(f"{' and '.join(sizes)} share no {unit}: nothing to compare")
-    keep = np.ones(a.n_samples, dtype=bool)
-    known = [name for name in TEXTS if name in a.rows and name in b.rows]
-    for name in known[:1]:
-        texts = []
-        for side, sample in zip(sides, samples):
-            column = side.rows[name].set_axis(sample)
-            column = column.groupby(level=0).first().dropna().astype(str)
-            texts.append(column.str.normalize("NFC").str.split().str.join(" "))
-        one, other = texts[0].align(texts[1], join="inner")
-        keep[one.index[one != other]] = False
-        n_others = (~keep).sum()
-        if 2 * n_others > len(one):
-            raise UsageError(
-                f"{a.name} and {b.name} pair by {unit}, but {n_others} of {len(one)} pairs have other texts: "
-                "they are other questions"
-            )
-    return keep
+    is_known = np.minimum(a.texts, b.texts)[1].astype(bool)
+    is_other = is_known & (a.texts != b.texts).any(axis=0)
+    if 2 * is_other.sum() > is_known.sum():
+        raise UsageError(
+            f"{a.name} and {b.name} pair by {unit}, but {is_other.sum()} of {is_known.sum()} pairs have other texts: "
+            "they are other questions"
+        )
+    return ~is_other
 
 
 @dataclass(frozen=True, eq=False)

@@ -127,6 +127,21 @@ class Condition:
         """Whether each row is a cell, in the order of the cells."""
         return np.array_equal(self.cell, np.arange(len(self.seeds) * self.n_samples))
 
+    @cached_property
+    def texts(self) -> Array:
+        """(2, samples): what each sample asks, as the least and the greatest hash over its seeds; greatest 0 is unknown.
+
+        Of rows that are summed the first tells.
+        """
+        found = np.zeros((2, self.n_samples), np.uint64)
+        for name in self.rows.filter(TEXTS).columns[:1]:
+            text = self.rows[name].groupby(self.cell).first().dropna().astype(str)
+            text = text.str.normalize("NFC").str.split().str.join(" ")
+            hashes = pd.util.hash_pandas_object(text, index=False)
+            of_sample = hashes.groupby(text.index % self.n_samples)
+            found[:, list(of_sample.groups)] = of_sample.min(), of_sample.max()
+        return found
+
     def cells(self, metric: str) -> Cells:
         """The cells of a metric: its sums of every sample under every seed.
 

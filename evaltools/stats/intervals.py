@@ -147,15 +147,15 @@ def _t_interval(
     if fewest < MIN_UNITS or not e.errors.any():
         return Interval()
     half = t_quantile(e.n_effective - 1, alpha) * np.sqrt(e.variance)
-    low, high = e.value - half, e.value + half
-    if draws is None:
-        low, high = np.clip([low, high], *e.limits)
-        return Interval(low, high, "t")
-    # the level at which a bootstrap of n units is as wide as a t interval (Hesterberg)
-    n = e.n_units
-    level = 2 * ndtr(-np.sqrt(n / (n - 1)) * t_quantile(n - 1, alpha))
-    bounds = draws.bounds(level)
-    return Interval(min(low, bounds[0]), max(high, bounds[1]), "bca-t")
+    low, high, method = e.value - half, e.value + half, "t"
+    if draws:
+        # the level at which a bootstrap of n units is as wide as a t interval (Hesterberg)
+        n = e.n_units
+        level = 2 * ndtr(-np.sqrt(n / (n - 1)) * t_quantile(n - 1, alpha))
+        bounds = draws.bounds(level)
+        low, high, method = min(low, bounds[0]), max(high, bounds[1]), "bca-t"
+    low, high = np.clip([low, high], *e.limits)
+    return Interval(low, high, method)
 
 
 def _of_difference(

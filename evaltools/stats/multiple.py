@@ -184,7 +184,7 @@ def holm(p: Series) -> Series:
 
 # The test needs so many units that are missing, and as many that are not.
 TESTABLE = 3
-# The level of the test, Holm over all that is tested together.
+# The level of the test, of each metric over both sides.
 NOT_RANDOM = 0.05
 
 

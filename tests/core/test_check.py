@@ -1,7 +1,5 @@
 """Checks: each appears where it must, and not where it must not."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from evaltools.core.estimates import (
@@ -63,7 +61,7 @@ def test_checks_of_several_runs_are_one_a_code() -> None:
     assert found[1].message == "by the way (in 1 of 3 runs)"
     lacking = [[Check("l", "warning", f"{n} of 60 lack it", n, 60)] for n in (7, 11)]
     (check,) = checks_of_runs(lacking)
-    assert check.message == "11 of 60 lack it (in the worst of 2 runs)"
+    assert check.message == "11 of 60 lack it (in 2 of 2 runs; this in the worst)"
 
 
 def test_what_is_missing_may_change_a_small_difference() -> None:

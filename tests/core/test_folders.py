@@ -1,7 +1,5 @@
 """Folders of results: nothing of the user's goes, and a kill at any moment leaves a whole result."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What `say` gives, and that a translation fits its English text."""
 
-from __future__ import annotations
-
 import re
 from string import Formatter
 

@@ -1,7 +1,5 @@
 """The metric table: expressions, compilation, values, and what null and infinity mean."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

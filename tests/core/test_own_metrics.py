@@ -1,7 +1,5 @@
 """Metrics in a file of the user's: what they may be, what is said of a wrong one; results outlive the file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import chdir
 from pathlib import Path

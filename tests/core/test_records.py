@@ -1,7 +1,5 @@
 """Reading typed lines, byte ranges, and files that appear whole or not at all."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

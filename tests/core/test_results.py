@@ -1,7 +1,5 @@
 """Folders of results: whole or as they were, current only while nothing was changed, nobody else's replaced."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """What inputs look like, and what is said of one that is another suite's, none, or several."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from pathlib import Path

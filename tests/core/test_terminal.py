@@ -1,7 +1,5 @@
 """What reaches a terminal."""
 
-from __future__ import annotations
-
 import io
 import sys
 

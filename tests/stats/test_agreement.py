@@ -1,7 +1,5 @@
 """Agreement of raters on a subject, worked by hand and against statsmodels."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Scores against labels: the corrected mean by hand, agreement, and what is refused or warned of."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

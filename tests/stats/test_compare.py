@@ -1,7 +1,5 @@
 """Paired comparisons: exact symmetries, planted and absent differences, and everything that does not pair."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

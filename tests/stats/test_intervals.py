@@ -1,7 +1,5 @@
 """Intervals of one run: equality with scipy, and what is said where the data carry no bootstrap."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

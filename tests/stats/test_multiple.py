@@ -1,7 +1,5 @@
 """Sign flips and families, against scipy and statsmodels and by hand; ranks; plans by their formula."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
 

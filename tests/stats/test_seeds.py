@@ -1,7 +1,5 @@
 """Means over seeds: the two-way variance by hand and by the textbook, and what is missing in a seed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

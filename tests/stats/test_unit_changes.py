@@ -1,7 +1,5 @@
 """The pairs of one metric, unit by unit."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Verdicts: p and interval decide together. What was once hidden or invented has the right answer here."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
