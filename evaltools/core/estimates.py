@@ -132,9 +132,9 @@ class Resampling(BaseModel):
     model_config = ConfigDict(frozen=True, allow_inf_nan=False)
 
     method: Method = "auto"
-    n_resamples: int = Field(10_000, ge=100, le=10_000_000)
-    confidence: float = Field(0.95, gt=0, lt=1)
-    seed: int = Field(0, ge=0)
+    n_resamples: int = Field(default=10_000, ge=100, le=10_000_000)
+    confidence: float = Field(default=0.95, gt=0, lt=1)
+    seed: int = Field(default=0, ge=0)
 
     @property
     def level(self) -> float:

@@ -40,7 +40,7 @@ DETAILS = (
     "ci_method", "claim", "level", "short", "not_random", "headline", "family", "better", "title",
     "group", "n_cells", "delta_worst", "delta_best", "few_missing", "mid", "n_other_texts",
 )  # fmt: skip
-# Pairs of conditions that are ranked by a bootstrap at the most.
+# Pairs of conditions that are ranked by a bootstrap, at the level of their family, at the most.
 MOST_DRAWN = 100
 # Probability with which the smallest detectable difference is found.
 POWER = 0.8
@@ -191,15 +191,17 @@ def ranks(
         pairs.append({"candidate": "", "a": a, "b": b} | row)
     is_measured = np.array([not np.isnan(side.value).all() for side in sides])
     tested = DataFrame(pairs).assign(primary=False, family=True, margin=np.nan)
-    _test(tested, resampling, n_permutations)
-    tested = tested[tested["p_adjusted"] <= resampling.level].reset_index(drop=True)
+    level = resampling.level
+    # there may be thousands, the intervals of which have neither a bootstrap nor the level of their family
+    is_few = len(tested) <= MOST_DRAWN
+    _test(tested, resampling, n_permutations, level if is_few else None)
+    tested = tested[tested["p_adjusted"] <= level].reset_index(drop=True)
     beats = np.zeros((len(sides), len(sides)), dtype=int)
     if len(tested):
-        tested = tested.assign(level=resampling.level)
-        # there may be thousands, which have intervals without a bootstrap
-        draws = draws_of(tested["effect"] if len(tested) <= MOST_DRAWN else (), resampling)
+        tested["level"] = tested["level"].fillna(level)
+        draws = draws_of(tested["effect"] if is_few else (), resampling)
         tested = tested.join(_intervals(tested, draws))
-        verdict, _ = verdicts(tested, resampling.level)
+        verdict, _ = verdicts(tested, level)
         for word, winner, loser in (("better", "b", "a"), ("worse", "a", "b")):
             shown = tested[verdict == word]
             beats[shown[winner], shown[loser]] = 1
