@@ -76,11 +76,6 @@ class Batch:
         label = "" if self.options["quiet"] else label
         return Workers(self.options["jobs"], self.options["scheduler"], label)
 
-    @property
-    def status(self) -> int:
-        """Exit status: failed work before bad input before wrong usage."""
-        return max(self.lost.values(), default=0)
-
 
 class Input(NamedTuple):
     """One run of a command.
@@ -114,7 +109,7 @@ def report(batch: Batch, paths: Sequence[str]) -> None:
             suite.together,
         ),
     )
-    if len(runs) > 1 and (is_study or suite.runs is not None):
+    if len(runs) > 1 and (is_study or suite.runs):
         _report_study(batch, suite.notebook if is_study else suite.study_notebook, runs)
         return
     _show(batch, runs)
@@ -142,7 +137,7 @@ def report_seeds(
     found = _find(batch, paths, stored=True)
     names = [one.name for one in found]
     # a file of several runs may tell their conditions alone
-    if batch.suite.runs is None or any(map(RUN_NAME.match, names)):
+    if not batch.suite.runs or any(map(RUN_NAME.match, names)):
         for name in names:
             condition_of(name)  # says what is wrong with a name that tells no seed
     _report_study(
@@ -154,10 +149,13 @@ def report_seeds(
 
 
 def end(batch: Batch) -> int:
-    """Make the planned reports that are not there yet, rebuild the gallery, say what became of it all."""
+    """Make the planned reports that are not there yet, rebuild the gallery, say what became of it all; the exit status."""
     reports = batch.reports
-    is_fresh = batch.options["fresh"]
-    todo = {title: (job,) for title, job in reports.items() if is_fresh or not is_current(job)}
+    todo = {
+        title: (job,)
+        for title, job in reports.items()
+        if batch.options["fresh"] or not is_current(job)
+    }
     if reports:
         if todo:
             prepare()  # once, before the processes fork
@@ -174,8 +172,10 @@ def end(batch: Batch) -> int:
             echo(f"report  {job.folder / HTML}")
     if reports:
         echo(f"gallery {batch.options['out'] / 'index.html'}")
-    echo("; ".join(counts), err=bool(batch.status))
-    return batch.status
+    # failed work before bad input before wrong usage
+    status = max(batch.lost.values(), default=0)
+    echo("; ".join(counts), err=status > 0)
+    return status
 
 
 def run_all(
@@ -274,7 +274,7 @@ def _runs_at(
     if folders:
         return
     problems = Problems(batch.options["on_error"])  # noted again when a run is scored
-    for located_as in run_names(suite, path, problems) if name is None else [name]:
+    for located_as in [name] if name else run_names(suite, path, problems):
         source = locate(
             suite,
             path,

@@ -35,10 +35,12 @@ COMMANDS = {
     "rerun": "Make the results of a manifest.json again and compare.",
     "score": "Numbers of runs, without notebook and page.",
 }
-# the modules of `commands` that hold several commands; the others have a module of their name
+# command -> the module of `commands` that holds it; the others have a module of their name
 MODULES = {
-    "runs": ("check", "compare", "demo", "gallery", "plan", "rank", "report", "score"),
-    "results": ("gate", "rerun"),
+    **dict.fromkeys(("gate", "rerun"), "results"),
+    **dict.fromkeys(
+        ("check", "compare", "demo", "gallery", "plan", "rank", "report", "score"), "runs"
+    ),
 }
 
 # work is spread by --jobs: threads of the linear algebra library would only get in each other's way
@@ -63,9 +65,8 @@ def _messages() -> Iterator[None]:
 
 def load_command(name: str) -> click.Command:
     """The command of that name, one of COMMANDS."""
-    module = next((module for module, names in MODULES.items() if name in names), name)
-    command: click.Command = getattr(import_module(f".commands.{module}", __package__), name)
-    return command
+    module = import_module(f".commands.{MODULES.get(name, name)}", __package__)
+    return getattr(module, name)
 
 
 class MainGroup(click.Group):

@@ -233,7 +233,7 @@ class RunsCommand(click.Command):
         suite = self._suite_of(ctx, args)
         ctx.command = copy(self)
         names = []
-        if suite is not None:
+        if suite:
             own_names = [param.name for param in self.params]
             names = [name for name in suite.options.settable() if name not in own_names]
             ctx.command.params = [*self.params, *suite_options(suite.options, names)]
@@ -246,8 +246,10 @@ class RunsCommand(click.Command):
         if typed and ctx.get_parameter_source("quiet") is not ParameterSource.COMMANDLINE:
             for run in ctx.params.get("runs") or [ctx.params["baseline"], ctx.params["candidate"]]:
                 if any(run_folders(resolve(path)) for path in find_runs(run)):
-                    message = f"scored already, kept as it is without {', '.join(typed)}"
-                    echo(f"warning: {run}: {message}", err=True)
+                    echo(
+                        f"warning: {run}: scored already, kept as it is without {', '.join(typed)}",
+                        err=True,
+                    )
         ctx.params["suite"] = suite
         return rest
 

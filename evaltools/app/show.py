@@ -26,9 +26,7 @@ def show_result(
 
     `everything`: all metrics of a comparison, not only the headline.
     """
-    for sentence in filter(
-        None, [*study_sentences.outcomes(shown), study_sentences.settling(shown)]
-    ):
+    for sentence in [*study_sentences.outcomes(shown), study_sentences.settling(shown)]:
         paragraph(sentence)
     if shown.candidates:
         echo(f"\nA {shown.baseline}")
@@ -44,8 +42,8 @@ def show_result(
             echo(f"and {len(shown.suite.further)} of {file}: in metrics.json")
         show_checks(shown.checks, verbose)
         for problem in shown.manifest.problems:
-            example = problem.examples[0] if problem.examples else problem.code
-            paragraph(f"{example} ({problem.count} in all)")
+            for example in problem.examples[:1]:
+                paragraph(f"{example} ({problem.count} in all)")
     if verbose:
         paragraph(study_sentences.how(shown))
         echo(shown.signature)

@@ -386,8 +386,7 @@ def not_random(differences: DataFrame) -> Checks:
         "that one side lacks have other values on the other side (a test at 5%). No verdict."
     )
     # a frame without rows holds no truth values
-    is_unfair = differences["not_random"].astype(bool)
-    unfair = differences[is_unfair]
+    unfair = differences[differences["not_random"].astype(bool)]
     for _, rows in unfair.groupby("candidate", sort=False):
         row = rows.iloc[0]
         yield from share_check(
@@ -396,7 +395,6 @@ def not_random(differences: DataFrame) -> Checks:
             text,
             row["missing_baseline"] + row["missing_candidate"],
             row["n_cells"],
-            baseline=row["baseline"],
-            candidate=row["candidate"],
+            **row,
             metrics=first_ten(_titles(rows)),
         )

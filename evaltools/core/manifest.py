@@ -102,8 +102,11 @@ class Manifest(Member):
 
     def write(self, folder: Path) -> Self:
         """Write it, the last file of a folder, with the hashes of all that are not hidden; returns it with these."""
-        files = [path for path in sorted(folder.rglob("[!.]*")) if path.is_file()]
-        hashes = {path.relative_to(folder).as_posix(): sha256(path) for path in files}
+        hashes = {
+            path.relative_to(folder).as_posix(): sha256(path)
+            for path in sorted(folder.rglob("[!.]*"))
+            if path.is_file()
+        }
         manifest = self.model_copy(update={"files": hashes})
         write_json(folder / NAME, manifest.model_dump(mode="json", exclude_unset=True))
         return manifest
@@ -150,7 +153,7 @@ def require_replaceable(
             f"{folder} is a link or no folder; move it, or give another --out or --name"
         )
     stored = read_manifest(folder)
-    ours = set(carried) if stored is None else {*carried, NAME, *stored.files}
+    ours = {*carried, NAME, *stored.files} if stored else set(carried)
     foreign = []
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()

@@ -81,10 +81,9 @@ class Problem(NamedTuple):
     def __str__(self) -> str:
         """The problem in one line, whatever the data hold."""
         place = self.file
-        if self.line is not None:
+        if self.line:
             place += f":{self.line}"
-        parts = (place, self.id, self.field, self.message)
-        what = bounded(": ".join(filter(None, parts)))
+        what = bounded(": ".join(filter(None, (place, self.id, self.field, self.message))))
         return visible(
             f"{self.severity}: {what} [{self.code}]".replace("\n", "\\n").replace("\t", "\\t")
         )

@@ -38,11 +38,6 @@ class _Entry:
                 f"got {self.better!r}"
             )
 
-    @property
-    def shown_title(self) -> str:
-        """What people read of the metric: see `metric_title`."""
-        return metric_title(self.name, self.title)
-
     def weights(self) -> dict[str, float]:
         """The weights of the metrics that this one is a sum of, by name; {} for a ratio."""
         return {}
@@ -100,7 +95,7 @@ class Metric(_Entry):
                 f"metric {self.name!r}: expected bounds as (low, high), low below high, and empty as a "
                 f"number, got {self.bounds!r} and {self.empty!r}"
             )
-        if self.bounds is not None:
+        if self.bounds:
             object.__setattr__(self, "bounds", (low, high))
             object.__setattr__(self, "proportion", self.proportion and (low, high) == (0, 1))
 

@@ -304,7 +304,7 @@ def read_jsonl(
             if line.isspace() or not line:
                 continue
             record = None
-            if decode is not None:
+            if decode:
                 with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                     record = decode(line)
             if record is None:

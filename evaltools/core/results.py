@@ -67,7 +67,7 @@ CURRENT: Fields = {
 def result_hash(folder: Path) -> str:
     """A hash of all files of a result, as its manifest has them; "" where there is none."""
     manifest = read_manifest(folder)
-    return "" if manifest is None else bytes_hash(dumps(manifest.files).encode())
+    return bytes_hash(dumps(manifest.files).encode()) if manifest else ""
 
 
 def run_folders(folder: Path) -> list[Path]:
@@ -76,13 +76,13 @@ def run_folders(folder: Path) -> list[Path]:
     InputError where one that the manifest names holds no result, and for units without a manifest that can be read.
     """
     manifest = read_manifest(folder)
-    if manifest is None:
+    if not manifest:
         if (folder / UNITS).is_file():
             raise Problems().fatal("no-manifest", NO_MANIFEST, file=folder / NAME)
         return []
     folders = [folder / place for place in manifest.folders]
     for run in folders:
-        if read_manifest(run) is None:
+        if not read_manifest(run):
             raise Problems().fatal(
                 "missing-run",
                 f"names {run.resolve()}, which holds no result any more",
@@ -125,7 +125,7 @@ def read_result(folder: Path, suite: str | Suite | None) -> Fields:
     written.
     """
     manifest = read_manifest(folder)
-    if manifest is None or manifest.kind != "run":
+    if not manifest or manifest.kind != "run":
         why = "an aggregate: see et.study and et.compare" if manifest else f"no readable {NAME}"
         raise UsageError(f"{folder.absolute()} holds no complete result of a run: {why}")
     for name in spoilt_files(folder, manifest):
@@ -170,8 +170,8 @@ def is_current(
     Of a suite that came from no file nobody knows all code, so that none of its results is.
     """
     stored = read_manifest(folder)
-    is_known = suite.name in BUILT_IN or suite.file is not None
-    if stored is None or not is_known:
+    is_known = suite.name in BUILT_IN or suite.file
+    if not stored or not is_known:
         return False
     contents = {role: content_hash(path) for role, path in source.files.items()}
     return (
@@ -260,7 +260,7 @@ def run_names(
     problems: Problems,
 ) -> Sequence[str | None]:
     """The names of the runs in an input; [None] for an input that is one run and names itself."""
-    return [None] if suite.runs is None else suite.runs(resolve(run), problems)
+    return suite.runs(resolve(run), problems) if suite.runs else [None]
 
 
 def locate(
@@ -413,12 +413,12 @@ def require_target(
     if inside - {(folder / name).resolve() for name in carried}:
         raise UsageError(f"{folder} holds an input, and would be replaced; give another --out")
     stored = require_replaceable(folder, carried)
-    if stored is None or fresh:
+    if not stored or fresh:
         return carried
-    shown = Path(shown_path(source.main)).resolve()
     earlier = stored.inputs[:1]
     is_same = (stored.kind, stored.suite) == ("run", suite.name) and all(
-        Path(entry.path).resolve() == shown or entry.sha256 == content_hash(source.main)
+        Path(entry.path).resolve() == Path(shown_path(source.main)).resolve()
+        or entry.sha256 == content_hash(source.main)
         for entry in earlier
     )
     if not is_same:

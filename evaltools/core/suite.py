@@ -345,7 +345,7 @@ def get_suite(name: Any) -> Suite:
     if name.endswith(".py"):
         return load_suite_file(resolve(name))
     entry = next(iter(entry_points(group=ENTRY_POINTS, name=name)), None)
-    if entry is None:
+    if not entry:
         raise UsageError(
             f"no suite {name!r}; there are {', '.join(suite_names())}, and those of a "
             'file: --suite-file FILE, before the name (in Python et.get_suite("FILE"), once)'
@@ -420,7 +420,7 @@ def with_columns(units: DataFrame, suite: Suite) -> DataFrame:
     """The units with the columns that a file of metrics makes of them. UsageError where it makes none."""
     path = suite.metrics_file
     make_columns = load_file(path).get("columns") if path else None
-    if path is None or make_columns is None:
+    if not path or not make_columns:
         return units
     with own_code(path, "columns(units): "):
         columns = make_columns(decoded(units, suite))

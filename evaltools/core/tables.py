@@ -191,8 +191,9 @@ def _sheet_rows(
         content = BytesIO(file.path.read_bytes())  # by a name openpyxl would ask for its ending
         n_bytes = sum(member.file_size for member in ZipFile(content).infolist())
         if n_bytes > WORKBOOK_BYTES:
-            limit = f"more than {WORKBOOK_BYTES >> 20:,} MB; give JSONL or CSV"
-            raise ValueError(f"{n_bytes >> 20:,} MB once it is unpacked, {limit}")
+            raise ValueError(
+                f"{n_bytes >> 20:,} MB once it is unpacked, more than {WORKBOOK_BYTES >> 20:,} MB; give JSONL or CSV"
+            )
         sheets = load_workbook(content).worksheets
         cells = (cell for sheet in sheets for cell in sheet._cells.values())
         if formulas := [cell for cell in cells if cell.data_type == "f"]:
@@ -353,12 +354,14 @@ def write_records(
         rows = data.to_dict("records")
         data = [{k: v for k, v in row.items() if k in empty or not is_null(v)} for row in rows]
     if not isinstance(data, list):
-        kind = type(data).__name__
-        raise UsageError(f"expected a path, a DataFrame or a list of dicts, got {kind}")
+        raise UsageError(
+            f"expected a path, a DataFrame or a list of dicts, got {type(data).__name__}"
+        )
     for index, record in enumerate(data):
         if not isinstance(record, Mapping):
-            kind = type(record).__name__
-            raise UsageError(f"record {index} of the list is {kind}; expected a dict")
+            raise UsageError(
+                f"record {index} of the list is {type(record).__name__}; expected a dict"
+            )
     path = folder / f"{name}.jsonl"
     try:
         cells = ({str(key): _cell(value) for key, value in record.items()} for record in data)

@@ -105,8 +105,12 @@ def evaluate(
         "method": ci,
         "seed": seed,
     }
-    defaults = dict(resampling or {})
-    resampling = settings_of(Resampling, "settings of the intervals", defaults, settings)
+    resampling = settings_of(
+        Resampling,
+        "settings of the intervals",
+        dict(resampling or {}),
+        settings,
+    )
     recorded = {"on_error": on_error, "name": name, "query": query}
     with as_files(run, options) as (path, values):
         problems = Problems(on_error)
@@ -114,7 +118,7 @@ def evaluate(
         source = replace(locate(suite, path, name, values, problems), out=out)
         manifest = planned_manifest(suite, source, resampling, recorded)
         folder = out and out / "results" / source.name
-        if folder is not None:
+        if folder:
             carried = require_target(folder, suite, source, fresh)
             if not fresh and is_current(folder, suite, source, manifest):
                 return load(folder, suite=suite)
@@ -124,7 +128,7 @@ def evaluate(
             )
             run = make_run(suite, source.options, units, manifest)
             run = run.where(query) if query else run
-            if aside is not None:
+            if aside:
                 run = _write(run, aside)
         return replace(run, folder=folder)
 
@@ -139,10 +143,11 @@ def _write(
     except (ArrowException, OverflowError, UnicodeError) as e:
         whose = run.suite.metrics_file or f"the suite {run.suite.name!r}"
         raise UsageError(f"{whose}: a column of the units cannot be stored: {e}") from e
-    if run.suite.artifacts is not None:
+    if run.suite.artifacts:
         run.suite.artifacts(run, folder)
-    leads = {"headline": list(run.headline), "n_units": run.n_units}
-    manifest = run.manifest.model_copy(update=leads)
+    manifest = run.manifest.model_copy(
+        update={"headline": list(run.headline), "n_units": run.n_units}
+    )
     verdicts = run.suite.verdicts(run) if run.suite.verdicts else None
     manifest = write_result(folder, manifest, run.signature, run.frame, run.checks, verdicts)
     return replace(run, manifest=manifest)
@@ -224,15 +229,14 @@ def _study(
     if not isinstance(margin, Mapping | None):
         raise UsageError(f"margin: expected {{metric: largest difference}}, got {margin!r}")
     # conditions of a long table are named <condition>_<file>
-    beginning = f"{baseline}_"
     named = [c for c in conditions if baseline in (None, c)]
-    named = named or [c for c in conditions if c.startswith(beginning)]
+    named = named or [c for c in conditions if c.startswith(f"{baseline}_")]
     if baseline is not None and len(named) != 1:
         raise UsageError(f"no condition {baseline!r} among {first_names(conditions)}")
     first, *more = [c for c in conditions if c != named[0]] or [""]
     if name is None:
-        is_seeded = any(map(any, conditions.values()))
-        name = f"{named[0]}_aggregated" if is_seeded else named[0]
+        # seeds of one condition, or a system of one run
+        name = f"{named[0]}_aggregated" if any(map(any, conditions.values())) else named[0]
         if first:
             name = f"{named[0]}_vs_{first}" + (f"_and_{len(more)}_more" if more else "")
         if len(name.encode()) > LONGEST_NAME:

@@ -74,7 +74,7 @@ def metric_table(shown: Result, *names: str) -> HtmlTable:
         titles = listed(map(shown.title, blocked))
         pieces.append(macros().words(say("Cannot be measured here: {names}", names=titles)))
     if not pieces:
-        return no_rows(say("Metrics"), frame)
+        return no_rows("Metrics", frame)
     return HtmlTable(Markup("").join(pieces), frame)
 
 
@@ -123,7 +123,10 @@ def _strips(
 def run_checks(run: Run) -> list[Check]:
     """What the checks of every suite, and of its own, find in a run with estimates, in the language in force."""
     checks = [*few_units(run.n_units, run.suite.unit, run.n_clustered)]
-    if run.suite.checks is not None:
+    if run.query:
+        message = say("Only a part of the samples: {query}", query=run.query)
+        checks.append(Check("query", "info", message, run.n_units))
+    if run.suite.checks:
         checks += run.suite.checks(run)
     for name in [name for check in checks for name in check.blocks]:
         run.metric(name)  # says so of one that there is not, which would block nothing
@@ -261,9 +264,12 @@ def first_screen(shown: Any) -> HtmlTable:
     inputs = [Path(entry.path) for run in shown.results for entry in run.manifest.inputs]
     if inputs and all(path.is_relative_to(EXAMPLES) for path in inputs):
         kind.append(say("bundled example"))
-    size = f"{study_sentences.size(shown)} · {short_signature(shown)}"
     pieces = [
-        macros().first(kind, size, *study_sentences.finding(shown)),
+        macros().first(
+            kind,
+            f"{study_sentences.size(shown)} · {short_signature(shown)}",
+            *study_sentences.finding(shown),
+        ),
         trust_line(shown),
         macros().look(groups),
         macros().words(study_sentences.settling(shown)),

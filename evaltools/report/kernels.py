@@ -72,7 +72,6 @@ class InProcessEngine(Engine):
         sys.stdout.flush_interval = sys.stderr.flush_interval = 1e6
         kernel.shell.enable_matplotlib("inline")
         outputs = NotebookClient(nb_man.nb, record_timing=False)
-        outputs.reset_execution_trackers()
         for number, cell in enumerate(nb_man.nb.cells):
             if cell.cell_type == "code":
                 outputs.clear_before_next_output = False

@@ -199,8 +199,12 @@ def execute(job: ReportJob) -> tuple[Any, str]:
         run_kernel(draft)
         with suppress(ValueError):  # a process that was killed while it wrote
             nb = nbformat.read(draft, as_version=4)
-    outputs = [output for cell in nb.cells for output in cell.get("outputs", ())]
-    errors = [f"{o.ename}: {o.evalue}" for o in outputs if o.output_type == "error"]
+    errors = [
+        f"{output.ename}: {output.evalue}"
+        for cell in nb.cells
+        for output in cell.get("outputs", ())
+        if output.output_type == "error"
+    ]
     if not errors and "end_time" not in nb.metadata.papermill:
         errors = ["Kernel died"]
     return nb, "".join(errors[:1])

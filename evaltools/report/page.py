@@ -154,9 +154,13 @@ def environment() -> Any:
         lstrip_blocks=True,
     )
     templates.globals |= {"say": say, "anchor": anchor}
-    templates.filters["bdi"] = safe
-    for make_safe in (listed, marked, short, visible):
-        templates.filters[make_safe.__name__] = make_safe
+    templates.filters |= {
+        "bdi": safe,
+        "listed": listed,
+        "marked": marked,
+        "short": short,
+        "visible": visible,
+    }
     templates.tests["null"] = is_null
     return templates
 

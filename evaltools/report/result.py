@@ -14,13 +14,13 @@ from .. import __version__
 from ..core.estimates import Check, Resampling, check_lines
 from ..core.files import Names, natural, nearest
 from ..core.messages import UsageError
-from ..core.metric import AnyMetric, MetricTable
+from ..core.metric import AnyMetric, MetricTable, metric_title
 from ..stats.influence import Formula, formulas_of
 from . import paper
 from .first_screen import first_screen, metric_table, provenance, spoken_checks
 from .samples import sample_view
 from .study_sentences import outcomes, size
-from .tables import HtmlTable, in_cell, text_table
+from .tables import HtmlTable, text_table
 from .text import titled
 
 if TYPE_CHECKING:
@@ -60,12 +60,12 @@ class Result:
 
     def title(self, name: str) -> str:
         """The title of a metric in the language in force."""
-        return self.metric(name).shown_title
+        metric = self.metric(name)
+        return metric_title(metric.name, metric.title)
 
     def titled(self, name: str) -> str:
         """The title of a metric with the arrow of its better direction."""
-        metric = self.metric(name)
-        return titled(metric.shown_title, metric.better)
+        return titled(self.title(name), self.metric(name).better)
 
     def queried(self, query: str) -> DataFrame:
         """The units that a query finds, all for "". UsageError for a query that the units cannot answer."""
@@ -96,8 +96,7 @@ class Result:
             rows = units[part]
         is_frame = isinstance(rows, DataFrame)
         if is_frame and rows.empty:
-            found_by = f"{query!r}: " if query else ""
-            raise UsageError(f"{found_by}no unit of {self.name} is so")
+            raise UsageError(f"{query or 'the part'!r}: no unit of {self.name} is so")
         is_own = is_frame and {*own} <= {*rows} and rows.index.is_unique
         if not is_own or not rows[own].equals(units[own].reindex(rows.index)):
             raise UsageError(f"expected rows of the units of {self.name}, with their index")
@@ -127,8 +126,11 @@ class Result:
     @property
     def each(self) -> list[tuple[str, str, Run]]:
         """Condition, seed ("" for none) and run, of all runs."""
-        runs = self.conditions.items()
-        return [(name, seed, run) for name, of_seed in runs for seed, run in of_seed.items()]
+        return [
+            (name, seed, run)
+            for name, runs in self.conditions.items()
+            for seed, run in runs.items()
+        ]
 
     @property
     def results(self) -> list[Run]:
@@ -191,8 +193,9 @@ class Result:
     @property
     def usual(self) -> Names:
         """The headline, and the metrics that would be in it if no check blocked them."""
-        usual = self.suite.headline(self.options, frozenset())
-        return tuple(dict.fromkeys([*self.headline, *usual]))
+        return tuple(
+            dict.fromkeys([*self.headline, *self.suite.headline(self.options, frozenset())])
+        )
 
     @property
     def resampling(self) -> Resampling:
@@ -261,7 +264,7 @@ class Result:
         return paper.latex(self)
 
     def _repr_html_(self) -> str:
-        return in_cell(first_screen(self).html)
+        return first_screen(self)._repr_html_()
 
     def __repr__(self) -> str:
         """What came out, as plain text."""

@@ -12,7 +12,7 @@ from pandas import DataFrame, Series
 from ..core.estimates import Check, from_public, marked_blocked, public_frame
 from ..core.files import Fields
 from ..core.manifest import Manifest
-from ..core.messages import UsageError, language, say, speak, speaking
+from ..core.messages import UsageError, language, speak, speaking
 from ..core.metric import AnyMetric, Metric, subset
 from ..core.results import suite_of_manifest
 from ..core.suite import Suite, decoded
@@ -235,10 +235,10 @@ class Run(Result):
             query = " or ".join(f"({query})" for query, _ in view.groups.values())
         else:
             groups = {}
-            query, of_group = view.groups.get(which, (which, which or say("All units")))
+            query, of_group = view.groups.get(which, (which, which or "All units"))
         units = self.queried(query)
         if units.empty:
-            return no_rows(caption or of_group or say("Samples"), units)
+            return no_rows(caption or of_group or "Samples", units)
         return samples(
             view.order(self, units),
             view,

@@ -177,10 +177,11 @@ def placed(
 
 def sample_view(shown: Run | Study) -> SampleView:
     """How the suite shows its samples; one that names no view of its own has a card a sample with its texts and values."""
-    if shown.suite.sample_view is not None:
+    if shown.suite.sample_view:
         return shown.suite.sample_view(shown)
     units = shown.results[0].units
-    unit, sample = shown.suite.unit, "item" if "item" in units else shown.suite.unit
+    unit = shown.suite.unit
+    sample = "item" if "item" in units else unit
     rows = {f"{name}: value": shown.title(name) for name in shown.headline}
     lower = [metric.name for metric in shown.metrics if metric.better == "lower"]
     texts = [column for column in TEXTS if column in units][:1]

@@ -16,8 +16,8 @@ from pandas import DataFrame
 
 from ..core.estimates import Check, marked_blocked, public_frame
 from ..core.files import Fields, first_names, safe_name, write_csv
-from ..core.manifest import Manifest, require_replaceable, whole_folder
-from ..core.messages import UsageError, language, speaking
+from ..core.manifest import Manifest, read_manifest, require_replaceable, whole_folder
+from ..core.messages import UsageError, echo, language, speaking
 from ..core.metric import AnyMetric
 from ..core.results import write_result
 from ..core.suite import Suite
@@ -53,6 +53,11 @@ SCORE_COLUMNS = [
 ]
 # columns of aggregated_mean_std.csv
 AGGREGATED = ["metric", "mean", "std", "n_seeds", "ci_low", "ci_high", "min", "max", "blocked"]
+# the fields of a manifest that tell one study from another
+STUDY: Fields = {
+    **dict.fromkeys(("report", "baseline", "primary", "margin"), True),
+    "members": {"__all__": {"run"}},
+}
 # columns of `frame` that are null where a check blocks the metric
 TEST_COLUMNS = ["p_value", "p_adjusted", "mde", "equivalence_low", "equivalence_high"]
 
@@ -91,8 +96,9 @@ class Study(Result):
     def candidate(self, name: str | None = None) -> str:
         """The candidate of that name, by default the one that the finding names first; UsageError where there is none."""
         if not self.candidates or name not in (None, *self.candidates):
-            known = first_names(self.candidates)
-            raise UsageError(f"candidate: expected one of [{known}], got {name!r}")
+            raise UsageError(
+                f"candidate: expected one of [{first_names(self.candidates)}], got {name!r}"
+            )
         return name or study_sentences.by_finding(self)[0]
 
     def labelled(
@@ -123,11 +129,13 @@ class Study(Result):
     @cached_property
     def units(self) -> DataFrame:
         """The units of all runs, one below the other, with the columns condition, seed and run."""
-        frames = [
-            run.units.assign(condition=condition, seed=seed, run=run.name)
-            for condition, seed, run in self.each
-        ]
-        return pd.concat(frames, ignore_index=True)
+        return pd.concat(
+            [
+                run.units.assign(condition=condition, seed=seed, run=run.name)
+                for condition, seed, run in self.each
+            ],
+            ignore_index=True,
+        )
 
     def _split_by_run(self, rows: Any) -> Iterator[tuple[str, str, Run, Any]]:
         """Every run with its condition, its seed and its part of some rows of `units`, indexed as the run's data."""
@@ -211,7 +219,7 @@ class Study(Result):
         """
         if len(self.conditions) == 1:
             raise UsageError(f"one condition only ({self.baseline}): nothing to rank")
-        ranked = self.directed(self.primary if metric is None else metric)
+        ranked = self.directed(metric or self.primary)
         found = ranks(self.labelled(*self.conditions), ranked.name, self.resampling)
         rows = self.estimates_of(ranked.name).merge(found, on="condition")
         rows = rows.sort_values("value", ascending=ranked.better == "lower", kind="stable")
@@ -325,8 +333,8 @@ class Study(Result):
     ) -> list[Path]:
         """Write results/<condition>_aggregated/ for these conditions, each whole; returns them.
 
-        UsageError, and nothing is written, where the result of a run or of another suite stands in the
-        place of one.
+        A line says where one of another study is replaced. UsageError, and nothing is written, where the result of a run
+        or of another suite stands in the place of one.
         """
         targets = {name: out / "results" / f"{safe_name(name)}_aggregated" for name in conditions}
         for target in targets.values():
@@ -343,12 +351,23 @@ class Study(Result):
                 tables["comparison"] = self.comparison
                 if condition == self.baseline and len(self.rows_of(self.primary)):
                     tables["ranks"] = self.rank()
-            rows = public_frame(estimates).join(estimates["n_seeds"])
+            stored, manifest = read_manifest(target), self._manifest(condition, target)
+            if stored and stored.model_dump(include=STUDY) != manifest.model_dump(include=STUDY):
+                echo(
+                    f"note: {target} held another study, {stored.report} (baseline {stored.baseline}, primary "
+                    f"{first_names(stored.headline[:1])}, margins {stored.margin}, {len(stored.members)} runs); a page "
+                    "of it links the new numbers now, and its command makes the old ones again",
+                    err=True,
+                )
             with whole_folder(target) as folder:
                 for name, table in tables.items():
                     write_csv(folder / f"{name}.csv", table)
                 write_result(
-                    folder, self._manifest(condition, target), self.signature, rows, self.checks
+                    folder,
+                    manifest,
+                    self.signature,
+                    public_frame(estimates).join(estimates["n_seeds"]),
+                    self.checks,
                 )
         return list(targets.values())
 

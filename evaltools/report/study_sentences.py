@@ -1,4 +1,4 @@
-"""What came out of a run or a study, in words: verdicts, how they were reached, ranks, and what these data can show.
+"""What came out of a run or a study, in words: verdicts, how they were reached, and what these data can show.
 
 The statistics give words of their own (a verdict, the code of a note) and numbers; page, terminal, gallery and paper
 take their sentences on them from here. The English texts are the keys of the translations in `lang/`.
@@ -23,7 +23,6 @@ from .text import interval, number, p_text
 
 if TYPE_CHECKING:
     from .result import Result
-    from .study import Study
 
 # a finding, and the numbers behind it ("" for none)
 Parts = tuple[str, str]
@@ -155,19 +154,20 @@ def finding(shown: Result) -> Parts:
 
 
 def findings(shown: Result) -> list[Parts]:
-    """What came out: of a comparison its verdicts, of a run what its suite says, else values of the primary metric.
+    """What came out: of a comparison its verdicts, of a run what its suite says, else the first measured headline metric.
 
     Where none can be measured, the check that says why.
     """
     found: list[Parts] = []
     if shown.results == [shown] and shown.suite.finding:
         found = [*filter(None, [shown.suite.finding(shown)])]
-    if shown.primary and not found:
+    if not found:
         text = verdict_parts if shown.candidates else _value
-        rows = shown.rows_of(shown.primary).to_dict("records")
+        rows = shown.rows_of(*([shown.primary] if shown.candidates else shown.headline))
         # a difference that is not measured is a finding, a value is not
-        measured = [row for row in rows if shown.candidates or not is_null(row["value"])]
-        found = [text(row, shown.resampling) for row in measured]
+        if not shown.candidates:
+            rows = rows.dropna(subset="value").head(1)
+        found = [text(row, shown.resampling) for row in rows.to_dict("records")]
     why = [check.message for check in shown.doubts() if check.level == "blocking"]
     return found or [(say("No headline metric can be measured"), listed(why[:1]))]
 
@@ -244,14 +244,14 @@ def how(shown: Result) -> str:
         by = shown.suite.unit
         if shown.seeds:
             has_same = len(set(map(frozenset, shown.conditions.values()))) == 1
-            by = say("sample and seed") if has_same else say("sample")
-        sentences.append(say("Paired by {by}; samples missing on one side are left out.", by=by))
+            by = say("sample and seed" if has_same else "sample")
+        sentences.append(say("Paired by {by}, over the samples that both sides have.", by=by))
         if p_head(rows) != "p":
-            text = (
-                "p and intervals are adjusted together (step-down max-T): those of several candidates, and those of the "
-                "headline metrics besides the primary one."
+            sentences.append(
+                say(
+                    "p and intervals of tests that belong together are adjusted together (step-down max-T)."
+                )
             )
-            sentences.append(say(text))
         if shown.margin:
             sentences.append(
                 say(
@@ -266,14 +266,3 @@ def how(shown: Result) -> str:
     if (rows["n_seeds"] == 2).any():
         covered.append(say("Of two seeds t has one degree of freedom."))
     return " ".join([*sentences, *covered])
-
-
-def ranking(study: Study) -> list[str]:
-    """How the conditions stand to each other on the primary metric, in sentences."""
-    measured = study.rank().dropna(subset=["rank_low"])
-    first = " or ".join(measured.loc[measured["rank_low"] == 1, "condition"])
-    title = study.title(study.primary)
-    return [
-        f"Best of {len(measured)} conditions on “{title}”: {first}.",
-        f"All ranks lie within their intervals at once, with {study.resampling.percent} confidence.",
-    ]

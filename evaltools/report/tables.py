@@ -38,28 +38,24 @@ class HtmlTable:
     frame: DataFrame | None = None
 
     def _repr_html_(self) -> str:
-        return in_cell(self.html)
+        """The output of a cell, with its styles; JupyterLab would read $5 and $6 in it as a formula.
+
+        `et.notebook()` has sent the styles once for all cells of a notebook.
+        """
+        from IPython.core.getipython import get_ipython
+
+        is_styled = getattr(
+            get_ipython(),
+            "evaltools_styles",
+            False,
+        )
+        return f'{"" if is_styled else style()}<div class="mathjax_ignore">{self.html}</div>'
 
     def __html__(self) -> str:
         return self.html
 
     def __repr__(self) -> str:
         return "" if self.frame is None else self.frame.to_string(index=False, max_rows=20)
-
-
-def in_cell(html: str) -> str:
-    """A piece as the output of a cell, with its styles; JupyterLab would read $5 and $6 in it as a formula.
-
-    `et.notebook()` has sent the styles once for all cells of a notebook.
-    """
-    from IPython.core.getipython import get_ipython
-
-    is_styled = getattr(
-        get_ipython(),
-        "evaltools_styles",
-        False,
-    )
-    return f'{"" if is_styled else style()}<div class="mathjax_ignore">{html}</div>'
 
 
 def table(df: DataFrame) -> HtmlTable:
@@ -193,12 +189,12 @@ def notebook(lang: str = "en") -> HtmlTable | None:
     from .figures import figure_style
 
     formatters = shell.display_formatter.formatters
-    formatters["text/html"].for_type(DataFrame, lambda df: in_cell(frame_table(df).html))
+    formatters["text/html"].for_type(DataFrame, lambda df: frame_table(df)._repr_html_())
     mpl.rcParams.update(figure_style())
     # matplotlib would draw every figure of a cell once more before it is shown
     plt.uninstall_repl_displayhook()
     formatters["image/png"].for_type(Figure, figure_png)
-    shell.evaltools_styles = True  # for `tables.in_cell`
+    shell.evaltools_styles = True  # for `HtmlTable`
     html = style()
     # papermill puts those that were injected behind the cell of all
     first, *others = [cell for cell in shell.user_ns["In"] if cell.strip()] or [""]

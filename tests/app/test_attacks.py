@@ -1,7 +1,5 @@
 """What a bad day brings to the commands: odd files and folders, inputs in danger, one bad line among good ones."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Every command through the command line: exit status, files, columns, and what is imported for it."""
 
-from __future__ import annotations
-
 import csv
 import shutil
 import subprocess

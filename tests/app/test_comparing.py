@@ -1,7 +1,5 @@
 """`compare`, `plan` and `rank`: what they print and write, and what they refuse."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd
@@ -139,7 +137,10 @@ def test_what_is_asked_wrongly_writes_nothing(
 def test_ranks_stand_in_the_folder_of_the_baseline(
     here: Path, pair: tuple[str, str], two_runs: list[str]
 ) -> None:
-    text = call("rank", *pair, "--metric", "fix_rate_refpol", "-o", "out", *QUICK).stdout
+    et.study(two_runs, out="out")
+    done = call("rank", *pair, "--metric", "fix_rate_refpol", "-o", "out", *QUICK)
+    assert "no_memory_aggregated held another study, no_memory_vs_with_memory" in done.stderr
+    text = done.stdout
     file = Path("out/results/no_memory_aggregated/ranks.csv")
     found = pd.read_csv(file)
     head = ["condition", "value", "ci_low", "ci_high", "rank_low", "rank_high"]

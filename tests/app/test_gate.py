@@ -1,7 +1,5 @@
 """Release gates: bounds, verdicts, a baseline, what vouches for a result, and the file that a CI job reads."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -188,6 +186,8 @@ def test_a_seed_of_an_aggregate_that_is_gone_or_spoilt_is_bad_input(
 ) -> None:
     old = shutil.copytree(results, tmp_path / "results") / "old_aggregated"
     run = old / read_json(old / "manifest.json")["folders"][1]
+    edit(run / "manifest.json", lambda recorded: recorded.update(started="9"))
+    assert "scored again after" in call("gate", old, "--min", "accuracy=0").output
     run.rename(tmp_path / "away") if not gone else (run / gone).unlink()
     labels = ("--suite-file", LABELS)
     for command in ("gate", "compare"):

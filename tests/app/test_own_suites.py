@@ -1,7 +1,5 @@
 """A suite in a file of the user's, or of another distribution, through every command; and files that hold none."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Reruns from a manifest: the same numbers, or what differs by name."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

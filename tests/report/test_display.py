@@ -1,7 +1,5 @@
 """What cells show is read on a phone: figures whatever stands in them, and tables of sentences."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

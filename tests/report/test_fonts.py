@@ -1,7 +1,5 @@
 """Korean and Chinese glyphs in figures and pages, from the shipped font alone."""
 
-from __future__ import annotations
-
 import base64
 import io
 import logging

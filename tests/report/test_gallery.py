@@ -1,7 +1,5 @@
 """The gallery: which results are listed with what, and what no folder can do to the page."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The gallery in a real Chromium: results are found and read by mouse, keyboard and link; and axe-core on all pages."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

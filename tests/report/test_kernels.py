@@ -3,8 +3,6 @@
 That they give the bytes of started ones is seen in tests/report/test_notebook.py.
 """
 
-from __future__ import annotations
-
 import os
 import pickle
 import signal

@@ -1,7 +1,5 @@
 """Reports: both files whole or not at all, failures kept, parameters that stay data."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import io

@@ -1,7 +1,5 @@
 """Runs, comparisons and studies as ordinary objects: names, conversion, pickle, slices, help."""
 
-from __future__ import annotations
-
 import pickle
 import re
 from collections.abc import Callable
@@ -172,6 +170,8 @@ def test_where_no_headline_metric_can_be_measured_that_is_said() -> None:
         assert "nothing was asked" in shown._repr_html_()
         assert shown["k"]["delta"] > 0
         assert shown["m"]["verdict"] == "not measured"
+    few = et.evaluate("memfin", "example:memfin/memory_agent", query="turn_pair_id > 1")
+    assert "memory_agent, Risk coverage 0.778: 95% interval" in repr(et.study([few]))
     asked: list[Callable[[], Any]] = [
         lambda: cmp.by("right"), cmp.rank, cmp.plot.paired,
         lambda: runs[0].by("right"), runs[0].plot.spread, lambda: runs[0].diff(runs[1]),

@@ -1,7 +1,5 @@
 """The report page: as a file, and in a real browser."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import partial

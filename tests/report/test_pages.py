@@ -1,7 +1,5 @@
 """First screens, tables and cards: what a page says of a result, and that text from data stays text."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from typing import Any

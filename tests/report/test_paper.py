@@ -1,7 +1,5 @@
 """What a paper takes: its table, its paragraph and its figures."""
 
-from __future__ import annotations
-
 import re
 
 import pandas as pd

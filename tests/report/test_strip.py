@@ -1,7 +1,5 @@
 """The interval strip: places on the line, the text for those who do not see it, and nothing where nothing is."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evaltools.report.page import macros

@@ -1,7 +1,5 @@
 """Several runs together: grouping, files, and what the report says."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 
@@ -138,8 +136,9 @@ def test_sentences_count_what_they_speak_of() -> None:
         for metric in ("acc", "score")
     ]
     two = et.study([row for row in rows if row["condition"] != "c"], suite="table")
-    assert "left out. 95% intervals cover new samples for these two runs" in study_sentences.how(
-        two
+    assert (
+        "both sides have. 95% intervals cover new samples for these two runs"
+        in study_sentences.how(two)
     )
     three = study_sentences.how(et.study(rows, suite="table"))
     assert "new samples for these runs" in three and "two runs" not in three

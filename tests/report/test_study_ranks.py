@@ -1,13 +1,13 @@
 """What may change in a study without changing a verdict or a rank: hopeless conditions, nulls, names, order."""
 
-from __future__ import annotations
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import evaltools as et
-from evaltools.report.study_sentences import ranking
+from tests.app.calling import call
 
 N = 50
 METRIC = "judge"
@@ -63,8 +63,10 @@ def test_a_hopeless_condition_changes_nobody_elses_verdict_or_rank(
     )
 
 
-def test_the_best_is_named_alone_only_where_no_other_may_be_it() -> None:
-    clear = study(frames({"base": 0.0, "near": 0.0, "best": 0.4}, 1))
-    assert ranking(clear)[0] == "Best of 3 conditions on “judge”: best."
-    tied = study(frames({"base": 0.0, "near": 0.0}, 1))
-    assert " or " in ranking(tied)[0]
+def test_the_best_is_named_alone_only_where_no_other_may_be_it(tmp_path: Path) -> None:
+    for best, said in ((0.4, "Best of 3 conditions on “judge”: best_t."), (0.0, " or ")):
+        runs = frames({"base": 0.0, "near": 0.0, "best": best}, 1).items()
+        table = pd.concat([frame.assign(condition=name) for name, frame in runs])
+        table.to_csv(tmp_path / "t.csv", index=False)
+        rank = ("rank", tmp_path / "t.csv", "--metric", METRIC, "-o", tmp_path)
+        assert said in call(*rank, "--suite", "table").stdout

@@ -1,7 +1,5 @@
 """Trials of a sample: pass@k by hand, samples that flip, and what intervals over trials speak for."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -80,8 +80,10 @@ def calibrate(
     frame, notes = calibration.calibrate(scored, labelled, confidence)
     write_csv(out, frame)
     show_frame(frame[list(SHOWN)].rename(columns=SHOWN))
-    text = "for new cases of the same kind; they hold where the labelled cases were drawn at random"
-    paragraph(f"\nIntervals of {confidence:.0%}, {text}.")
+    paragraph(
+        f"\nIntervals of {confidence:.0%}, for new cases of the same kind; they hold where the labelled cases were drawn "
+        "at random."
+    )
     for note in notes:
         paragraph(f"note: {note}")
     echo(out)

@@ -17,7 +17,7 @@ from click.exceptions import Exit
 from ...core.commands import PATH, suite_file_option
 from ...core.estimates import NUMBERS, Row
 from ...core.files import Fields, first_names, nearest, refuse_input, sha256, write_text
-from ...core.manifest import NAME, OF_DESKTOPS, Manifest, Member
+from ...core.manifest import NAME, OF_DESKTOPS, Manifest, Member, read_manifest
 from ...core.messages import FAILED, GATE_NOT_MET, Problems, UsageError, echo, speaking
 from ...core.metric import metric_title
 from ...core.records import read_model
@@ -90,9 +90,9 @@ def gate(
     RESULT is a metrics.json, or the results folder of a run or an aggregate. Without any bound or baseline the
     verdicts of its suite must be passes. What is not measured does not pass.
     """
-    if margin and baseline is None:
+    if margin and not baseline:
         raise UsageError("--margin is how much worse than a baseline: give --baseline RESULT")
-    if junit is not None:
+    if junit:
         refuse_input(junit, filter(None, (result, baseline)))
     content = read_metrics(result)
     rows = [
@@ -100,11 +100,11 @@ def gate(
         for sign, bounds in zip(SIGNS, (minima, maxima))
         for bound in bounds
     ]
-    if baseline is not None:
+    if baseline:
         rows += _against_baseline(result, baseline, margin)
     if strict or not rows:
         rows += _verdicts(result, content, strict)
-    if junit is not None:
+    if junit:
         template = environment().get_template("report/junit.xml.j2")
         write_text(junit, template.render(rows=rows, result=content.run or str(result)) + "\n")
     for row in rows:
@@ -124,7 +124,15 @@ def read_metrics(path: Path) -> MetricsFile:
     problems = Problems()
     manifest = file.parent / NAME
     if manifest.exists():
-        spoilt = spoilt_files(file.parent, read_model(manifest, Manifest))
+        recorded = read_model(manifest, Manifest)
+        for place in recorded.folders:
+            run = read_manifest(file.parent / place)
+            if run and run.started > recorded.started:
+                echo(
+                    f"note: {run.run} was scored again after {file} was made: report it anew",
+                    err=True,
+                )
+        spoilt = spoilt_files(file.parent, recorded)
         for name in spoilt if file.name == METRICS else [file.name]:
             problems.error("spoilt-result", f"{name!r} {SPOILT}", file=manifest)
     elif beside := sorted(
@@ -401,9 +409,8 @@ def _make_again(
 
 def _numbers(folder: Path) -> Fields:
     """What is compared of each metric of a metrics.json, by its name. InputError where they cannot be read."""
-    rows = read_model(folder / METRICS, MetricsFile).metrics
     return {
         f"{row.name} {field}": getattr(row, field)
-        for row in rows
+        for row in read_model(folder / METRICS, MetricsFile).metrics
         for field in (*NUMBERS, "ci_method", "n_units")
     }

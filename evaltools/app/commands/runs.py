@@ -40,7 +40,6 @@ from ...core.suite import get_suite
 from ...core.workers import Workers
 from ...report import evaluate
 from ...report.notebook import build
-from ...report.study_sentences import ranking
 from .. import batch
 from ..options import (
     PROBABILITY,
@@ -135,12 +134,12 @@ def _whole_numbers(text: str) -> list[int]:
 
 
 def _require_target(csv_file: Path | None, *runs: str) -> None:
-    if csv_file is not None:
+    if csv_file:
         refuse_input(csv_file, [path for run in runs for path in find_runs(run)])
 
 
 def _write(csv_file: Path | None, table: DataFrame) -> None:
-    if csv_file is not None:
+    if csv_file:
         write_csv(csv_file, table)
         echo(csv_file)
 
@@ -197,13 +196,16 @@ def rank(
     Every pair is compared, all pairs together. Writes results/<baseline>_aggregated/ with ranks.csv in
     it; the baseline is the first condition by name.
     """
-    study = evaluate.study(runs, **settings, primary=metric)
+    study = evaluate.study(runs, **settings, primary=metric, name="ranks")
     ranks = study.rank()
-    if ranks["rank_low"].count() < 2:
+    measured = ranks.dropna(subset="rank_low")
+    if len(measured) < 2:
         raise UsageError(f"{metric} is measured in fewer than two conditions: nothing to rank")
     (folder,) = study.save(out, [study.baseline])
-    for sentence in ranking(study):
-        paragraph(sentence)
+    first = " or ".join(measured.loc[measured["rank_low"] == 1, "condition"])
+    title, level = study.title(study.primary), study.resampling.percent
+    paragraph(f"Best of {len(measured)} conditions on “{title}”: {first}.")
+    paragraph(f"All ranks lie within their intervals at once, with {level} confidence.")
     echo()
     show_frame(ranks, verbose)
     echo()
