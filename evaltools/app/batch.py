@@ -246,8 +246,12 @@ def _score(batch: Batch, runs: Sequence[Input]) -> list[Input]:
     tasks = {}
     for one in runs:
         if not one.is_scored:
-            how = {**settings, "name": one.located_as}
-            tasks[one.name] = (batch.suite_name, one.path, language(), how)
+            tasks[one.name] = (
+                batch.suite_name,
+                one.path,
+                language(),
+                {**settings, "name": one.located_as},
+            )
     run_all(batch, _score_run, tasks, workers)
     found = [one for one in runs if one.name not in batch.lost]
     batch.done.update(one.name for one in found)
@@ -282,8 +286,12 @@ def _runs_at(
             batch.suite_options,
             problems,
         )
-        target = batch.options["out"] / "results" / source.name
-        yield Input(source.name, path, target, located_as)
+        yield Input(
+            source.name,
+            path,
+            batch.options["out"] / "results" / source.name,
+            located_as,
+        )
 
 
 def _score_run(

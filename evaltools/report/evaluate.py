@@ -293,8 +293,10 @@ def compare(
         if better not in ("higher", "lower"):
             raise UsageError(f"better: expected 'higher' or 'lower', got {better!r}")
         settings |= {better: ["value"]} | ({"bounds": {"value": bounds}} if bounds else {})
-        tables = zip(("baseline", "candidate"), _as_tables(baseline, candidate))
-        baseline, candidate = (evaluate("table", t, name=name, **settings) for name, t in tables)
+        baseline, candidate = (
+            evaluate("table", table, name=name, **settings)
+            for name, table in zip(("baseline", "candidate"), _as_tables(baseline, candidate))
+        )
     elif better != "higher":
         raise UsageError("better: of two lists; of runs of the suite table lower=[NAME]")
     elif bounds is not None:

@@ -148,8 +148,13 @@ def study_checks(study: Result) -> list[Check]:
 
     What is missing on one side is looked for on the metrics that lead.
     """
-    missing = {run.name: study.n_units - run.n_units for run in study.results}
-    checks = [*lacking("missing-units", missing, study.n_units)]
+    checks = [
+        *lacking(
+            "missing-units",
+            {run.name: study.n_units - run.n_units for run in study.results},
+            study.n_units,
+        )
+    ]
     if study.candidates:
         differences = study.rows_of(*study.headline)
         checks += [

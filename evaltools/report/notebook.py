@@ -88,8 +88,7 @@ def is_current(job: ReportJob) -> bool:
     """All files of the report are there, whole, and made from the same inputs, policy and versions."""
     recorded = _recorded(job.folder)
     files = recorded["files"]
-    is_same = recorded == {**stamp(job), "files": files}
-    return is_same and not changed_files(job.folder, files)
+    return recorded == {**stamp(job), "files": files} and not changed_files(job.folder, files)
 
 
 def _recorded(folder: Path) -> Fields:

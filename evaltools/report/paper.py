@@ -97,8 +97,9 @@ def methods(result: Result) -> str:
     conditions = []
     for name, runs in result.conditions.items():
         word = "seed" if len(runs) == 1 else "seeds"
-        seeded = f"{name} ({word} {', '.join(sorted(runs, key=natural))})"
-        conditions.append(seeded if result.seeds else name)
+        conditions.append(
+            f"{name} ({word} {', '.join(sorted(runs, key=natural))})" if result.seeds else name
+        )
     used = count_methods(result)
     names = ", ".join(METHODS.get(method, method) for method in used)
     sentences = [f"We scored {', '.join(conditions)}; {study_sentences.size(result)}."]
@@ -149,8 +150,10 @@ def latex(result: Result) -> str:
             label=f"{label}-counts",
         )
     words = "\n\n".join(map(plain.latex, paragraphs(result)))
-    needs = "% needs \\usepackage{booktabs}, and XeLaTeX or LuaLaTeX with a CJK font for names in Hangul or Han"
-    return f"{needs}\n{tables}\n{words}\n"
+    return (
+        "% needs \\usepackage{booktabs}, and XeLaTeX or LuaLaTeX with a CJK font for names in Hangul or Han\n"
+        f"{tables}\n{words}\n"
+    )
 
 
 @speaking("en")

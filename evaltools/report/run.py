@@ -133,8 +133,12 @@ class Run(Result):
 
     def unit_values(self, metric: str) -> Series:
         """The metric of each sample alone, by the name of the sample; nan where it has none."""
-        name = self.metric(metric).name
-        return unit_values(self.sample_data, self.metrics, self.suite.unit, name)
+        return unit_values(
+            self.sample_data,
+            self.metrics,
+            self.suite.unit,
+            self.metric(metric).name,
+        )
 
     def where(
         self,

@@ -159,9 +159,8 @@ class Study(Result):
         if part is self.units:
             return self
         rows, query = self.rows_of_part(part, RUN_COLUMNS)
-        rows = rows.drop(columns=RUN_COLUMNS)
         conditions: Conditions = {name: {} for name in self.conditions}
-        for condition, seed, run, own in self._split_by_run(rows):
+        for condition, seed, run, own in self._split_by_run(rows.drop(columns=RUN_COLUMNS)):
             # columns without a value are those of other runs
             conditions[condition][seed] = run.where(own.dropna(axis="columns", how="all"), query)
         return replace(self, conditions=conditions)
@@ -175,8 +174,12 @@ class Study(Result):
     @cached_property
     def estimates(self) -> DataFrame:
         """The estimates of every condition over its seeds, as `core.estimates` has them; only single runs have sums."""
-        estimates = aggregate(self.labelled(*self.conditions), self.resampling)
-        return marked_blocked(estimates.assign(numerator=None, denominator=None), self.all_checks)
+        return marked_blocked(
+            aggregate(self.labelled(*self.conditions), self.resampling).assign(
+                numerator=None, denominator=None
+            ),
+            self.all_checks,
+        )
 
     @cached_property
     def frame(self) -> DataFrame:

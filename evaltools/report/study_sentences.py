@@ -186,8 +186,12 @@ def _value(
     if texts["condition"]:
         lead = f"{texts['condition']}, {lead}"
     text = "{level} interval {bounds}, n = {n}" if texts["interval"] else "n = {n}"
-    values = {"level": resampling.percent, "bounds": texts["interval"], "n": texts["n"]}
-    return lead, say(text, **values)
+    return lead, say(
+        text,
+        level=resampling.percent,
+        bounds=texts["interval"],
+        n=texts["n"],
+    )
 
 
 def _among_several(study: Result) -> str:

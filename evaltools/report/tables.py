@@ -134,8 +134,11 @@ def text_table(
     columns: Iterable[str] = PLAIN,
 ) -> DataFrame:
     """Estimates, or a comparison, as text, a row each: these texts of `shown_texts`."""
-    texts = [shown_texts(row) for row in rows.to_dict("records")]
-    return DataFrame(texts, columns=list(columns), dtype=object)
+    return DataFrame(
+        map(shown_texts, rows.to_dict("records")),
+        columns=list(columns),
+        dtype=object,
+    )
 
 
 def by_condition(rows: DataFrame) -> DataFrame:
@@ -232,8 +235,9 @@ def frame_table(frame: DataFrame) -> HtmlTable:
     Columns of our words, and labels of an index, are in the language in force.
     """
     if frame.columns.nlevels > 1:  # several lines as one: "value mean"
-        heads = [" ".join(map(str, parts)).strip() for parts in frame.columns]
-        frame = frame.set_axis(heads, axis="columns")
+        frame = frame.set_axis(
+            [" ".join(map(str, parts)).strip() for parts in frame.columns], axis="columns"
+        )
     index = [name for name in frame.index.names if name is not None]
     if index or not pd.api.types.is_integer_dtype(frame.index):
         frame = frame.reset_index(names=None if index else [""])

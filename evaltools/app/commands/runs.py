@@ -65,14 +65,12 @@ def check_suite(name: str) -> click.Command:
         **values: Any,
     ) -> None:
         for name in run_names(suite, path, problems):
-            source = locate(
+            score_units(
                 suite,
-                path,
-                name,
-                values,
+                locate(suite, path, name, values, problems),
                 problems,
+                Workers(),
             )
-            score_units(suite, source, problems, Workers())
 
     options = suite_options(suite.options, suite.options.free())
     return _check_command(
