@@ -58,14 +58,15 @@ def export(
 ) -> bytes:
     """A figure for a paper, text as text; bytes of its content only."""
     text = "".join(t.get_text() for t in figure.findobj(Text))
-    style = {
-        **figure_style(),
-        "svg.fonttype": "none",
-        # the glyphs of the shipped face are of PostScript's kind, which a Type 42 font cannot hold
-        "pdf.fonttype": 3 if ANSWERED.search(text) else 42,
-    }
     out = io.BytesIO()
-    with mpl.rc_context(style):
+    with mpl.rc_context(
+        {
+            **figure_style(),
+            "svg.fonttype": "none",
+            # the glyphs of the shipped face are of PostScript's kind, which a Type 42 font cannot hold
+            "pdf.fonttype": 3 if ANSWERED.search(text) else 42,
+        }
+    ):
         # laid out once: a second pass would move things
         figure.draw_without_rendering()
         figure.set_layout_engine("none")

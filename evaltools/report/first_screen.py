@@ -246,8 +246,10 @@ def provenance(shown: Result) -> HtmlTable:
         (say("intervals"), "; ".join(filter(None, [settings, listed(used)]))),
         (say("signature"), f"{shown.signature} ({short_signature(shown)})"),
     ]
-    frame = pd.DataFrame(rows, columns=["what", "value"]).drop_duplicates()
-    return fold(say("Inputs, policy and signature"), table(frame))
+    return fold(
+        say("Inputs, policy and signature"),
+        table(pd.DataFrame(rows, columns=["what", "value"]).drop_duplicates()),
+    )
 
 
 # --- the screen

@@ -248,7 +248,7 @@ def how(shown: Result) -> str:
         by = shown.suite.unit
         if shown.seeds:
             has_same = len(set(map(frozenset, shown.conditions.values()))) == 1
-            by = say("sample and seed" if has_same else "sample")
+            by = say("sample and seed") if has_same else say("sample")
         sentences.append(say("Paired by {by}, over the samples that both sides have.", by=by))
         if p_head(rows) != "p":
             sentences.append(

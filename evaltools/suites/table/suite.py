@@ -377,7 +377,7 @@ class TableOptions(SuiteOptions):
                 low, high = inf, inf
             if not name or not -inf < low < high < inf:
                 raise UsageError(
-                    f"--bounds {text!r}: expected NAME=LOW,HIGH with LOW below HIGH, both finite"
+                    f"--bounds {text!r}: expected NAME=LOW,HIGH with LOW below HIGH, both finite (in Python a pair)"
                 )
             change(name, bounds=(low, high))
         for name in self.lower:
