@@ -139,11 +139,12 @@ def whole_sentence(
 
 
 def size(shown: Result) -> str:
-    """How many units the numbers rest on, "n = 60 (text_id)", and how many samples where clusters do."""
+    """How many units the numbers rest on, "n = 60 (text_id)", how many samples where clusters do, and of which query."""
     of_what = f"({shown.suite.unit})"
     if shown.n_clustered:
         of_what = say("clusters of {samples} samples", samples=shown.n_clustered)
-    return f"n = {number(shown.n_units)} {of_what}"
+    query = shown.results[0].query
+    return f"n = {number(shown.n_units)} {of_what}" + f", {query}" * bool(query)
 
 
 def finding(shown: Result) -> Parts:
