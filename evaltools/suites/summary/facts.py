@@ -5,13 +5,12 @@ text. Source: specification D34.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any
 
 from .entities import Entity, ReadText
-from .text import normalise
 
 BEFORE = 60
 # characters on either side of a value that may say something of it
@@ -22,6 +21,7 @@ MOST_CONDITIONS = 3
 
 LOW, HIGH = "low", "high"
 UP, DOWN = "up", "down"
+ONLY, UNLESS = "only", "unless"
 PAID, DENIED = "paid", "denied"
 # kind of what a clause says without a value; all of them are compared with each other
 CLAIM = "payment"
@@ -33,6 +33,7 @@ OPPOSITE_PAYMENT = "the source says the opposite of payment"
 OPPOSITE_BOUND = "the source puts the opposite bound on it"
 EXISTENCE = "one says that there is none, the other that there is"
 CHANGE = "the source says the opposite change"
+EXCEPTION = "one holds for it only, the other for all but it"
 
 # of several the first counts
 OPPOSITES = {
@@ -40,6 +41,7 @@ OPPOSITES = {
     frozenset({PAID, DENIED}): OPPOSITE_PAYMENT,
     frozenset({PRESENT, ABSENT}): EXISTENCE,
     frozenset({UP, DOWN}): CHANGE,
+    frozenset({ONLY, UNLESS}): EXCEPTION,
 }
 
 
@@ -79,7 +81,7 @@ _AHEAD = {
 _PAY = "(?:지급|보상|보장|환급|지원)"
 _DENIED = re.compile(
     rf"(?:부지급|미지급|미보장|부담보|무효)|{_PAY}(?:이|을|은|는|도)? ?(?:안|불가|제외|거절)"
-    r"|(?:은|는|도) (?:안|못) ?(?:되|돼|됨|됩)|대상에서 [빼뺍뺀]|면책(?!금|기간| ?사항|[은이도]? 아[니닌님닙녜])"
+    r"|(?:은|는|도) (?:안|못) ?(?:되|돼|됨|됩)|대상에서 [빼뺍뺀]|면책(?!금|기간| ?사항| ?없|[은이도]? 아[니닌님닙녜])"
     r"|제외(?:되|된|됨|됩|하|한|함|합|[\s.,;)]|$)"
     rf"|{_PAY}(?:하|되|해 ?드리)지 ?(?:는|도)? ?(?:않|못|아니)|{_PAY}(?:할|될|받을) 수 없"
     rf"|(?:받|나오|나가|드리|주)지 ?(?:는|도)? ?(?:않|못)|(?<![가-힣])(?:안|못) (?:나[오와옵온올가갑간갈]|받|드[리려립])"
@@ -89,22 +91,32 @@ _PAID = re.compile(
     rf"{_PAY}(?:이|가|도)? ?(?:하|되|함|됨|합|됩|한다|된다|해|받|돼|\s?(?:가능|대상|>|[.,;\n]|$))"
     rf"|나옵|나온|나와|받습|받는|받을 수 있|{_PAY}에 포함|(?:은|는|도) (?:됩|돼|된|됨)"
 )
-# what closes a clause says whether a thing is, or can be: 해지 불가; but 안 되어 공탁한 경우 is a condition
+# what closes a clause says whether a thing is, can be, or must be: 해지 불가; but 안 되어 공탁한 경우 is a condition
 _POSSIBLE = re.compile(
-    r"(?:(?P<denied>불가(?!피)|수 ?[는가도]? ?없|(?<![가-힣])안 ?[되돼됩됨된]|[되하]지 ?[는도]? ?[않못]"
+    r"(?:(?P<denied>불가(?!피)|수 ?[는가도]? ?없|(?<![가-힣])안 ?[되돼됩됨된]|(?<!필요)[되하]지 ?[는도]? ?[않못]"
     r"|(?:않을|못할|(?<![가-힣])[안못] ?(?:될|되실|받을|받으실)|(?:거절|거부|면책|부지급|보[상장][가-힣]{0,2} ?제외)"
     r"(?:[되하]실|[될할])?) ?(?:수 ?[는도]? ?있|가능(?!성)))"
     r"|(?P<paid>가능(?!성|한지|할지)|수 ?[는가도]? ?있)"
-    r"|(?P<present>(?:[이가은는도] ?|(?<![고어아여져해돼와]) )있)(?=[음습다어으]))"
+    r"|(?P<present>(?:[이가은는도] ?|(?<![고어아여져해돼와]) )있(?=[음습다어으])"
+    r"|(?<![불미])(?:필요|발생|적용)(?!없)|[해여어아]야 ?(?=[하합함한됨됩된])))"
     r"[가-힣]{0,6}(?: (?:안내|설명|고지|말씀)[가-힣]*)?\s*$"
 )
 
-# an item is told as not there: 면책기간 없음, 자기부담 0%; but 동의 없이 is a circumstance of what follows
+# an item is told as not there: 면책기간 없음, 자기부담 0%; but 수수료 없이 환급 says that it is paid too
 _ABSENT = re.compile(
-    r"없(?:음|다|습|고|으며|으$|었|어요|[\s.,)]|$)|미적용|적용 ?안|불필요|무제한"
+    r"필요(?:하지|치) ?않|지 ?않(?:으셔|아)도 |없(?:음|다|습|고|으며|으$|었|어요|[\s.,)]|$)|미적용|적용 ?안"
+    r"|불필요|무제한"
     r"|(?:공제|부과|적용|발생|차감|부담)[하되]지 ?(?:는|도)? ?않"
     r"|(?:부담|공제)[가-힣]{0,3} ?면제|(?<![0-9,.])0\s?[%원]"
 )
+
+_FREE = re.compile("면제|없이")
+
+# When it holds. What holds for a thing only (운행 중 사고만 보상) does not hold but for it (운행 중이 아니면 보상 안 됨).
+_HOLDS = _BEHIND | {
+    UNLESS: re.compile(r"아니면|아닌 경우|않으면|외에는"),
+    ONLY: re.compile(r"[가-힣]만(?![가-힣])|한[해하정]|[해어아]야"),
+}
 
 # it says when something holds, not that it is paid: 면제되어도 보험료는 내야 함, 치료받지 않은 경우 보장
 _CONDITION = re.compile(
@@ -115,7 +127,7 @@ _CONDITION = re.compile(
 
 # words that say of a thing that it is paid, or not
 CLAIM_WORDS = re.compile(
-    rf"(?:{_PAY}|부지급|미지급|미보장|부담보|무효|기간|면책(?!금|기간)|면제|제외|대상|가능|불가|않|없|나오|나가|받|빠)[가-힣]*"
+    rf"(?:{_PAY}(?!금)|부지급|미지급|미보장|부담보|무효|기간|면책(?!금|기간)|면제|제외|대상|가능|불가|필요|않|없|나오|나가|받|빠)[가-힣]*"
     r"|(?<![가-힣])(?:[되돼됩됨된있][가-힣]*|[후뒤]에[는도]?(?![가-힣]))"
 )
 
@@ -149,6 +161,7 @@ ROW = 300
 _FIGURE = re.compile(r"[0-9]")
 has_figure = _FIGURE.search
 _NUMBER = re.compile(r"[0-9][0-9,.]*")
+
 # A remark or a name settles nothing: 한도 5천만원(자기부담금 없음)
 _ASIDE = re.compile(r"\([^()0-9]*\)|['‘\"“][^'‘’\"“”0-9]*['’\"”]")
 
@@ -166,12 +179,14 @@ class Fact(Entity):
     """A value with what a text says of it; of kind "payment" a clause that says that something is paid, or not.
 
     number: of the text that states it. says: what the words around say of it (LOW, UP, PAID, ...). words: pairs of
-    syllables around it, and values that are conditions of it. is_reckoned: it is a step of a reckoning, and of no
+    syllables around it, and values that are conditions of it. claims: of a value the polarity of what stands behind
+    it; of both kinds when it holds. is_reckoned: it is a step of a reckoning, and of no
     single item.
     """
 
     number: int = 0
     says: Words = frozenset()
+    claims: Words = frozenset()
     words: Words = frozenset()
     is_reckoned: bool = False
 
@@ -184,10 +199,9 @@ class Fact(Entity):
 def value_facts(read: ReadText, number: int = 0) -> Iterator[Fact]:
     """The values and bare figures of a text with what it says of each of them.
 
-    >>> from .text import normalise
-    >>> raw = "만 26세 미만"
+    >>> text = "만 26세 미만"
     >>> age = Entity("age", "year", "26", "26세", 2, 5)
-    >>> [sorted(s.says) for s in value_facts(ReadText(raw, normalise(raw), [age]))]
+    >>> [sorted(s.says) for s in value_facts(ReadText(text, text, [age]))]
     [['high']]
     """
     for entities in (read.entities, read.figures):
@@ -196,12 +210,12 @@ def value_facts(read: ReadText, number: int = 0) -> Iterator[Fact]:
             # what stands before the last value of the kind is said of that one
             first = max(last_end.get(entity.kind, 0), entity.start - BEFORE)
             last_end[entity.kind] = entity.end
-            before = normalise(read.raw[max(entity.start - BEFORE, 0) : entity.start])
-            after = normalise(read.raw[entity.end : entity.end + AFTER])
-            line = _LINE.split(read.raw[first : entity.start])[-1]
+            before = read.norm[max(entity.start - BEFORE, 0) : entity.start]
+            after = read.norm[entity.end : entity.end + AFTER]
+            line = _LINE.split(read.norm[first : entity.start])[-1]
             line_start = entity.start - len(line)
             row_start = max(entity.start - ROW, 0)
-            row = read.raw[row_start : entity.start].rpartition("\n")[2].split("|")
+            row = read.norm[row_start : entity.start].rpartition("\n")[2].split("|")
             if len(row) > 2 and not row[0].strip():
                 line = f"{row[1]} {line}"
             behind = STOP.split(after, maxsplit=1)[0]
@@ -213,15 +227,16 @@ def value_facts(read: ReadText, number: int = 0) -> Iterator[Fact]:
                 other.key for other in earlier if other.base and other.start >= line_start
             }
             says = {side for side, pattern in _BEHIND.items() if pattern.match(after)}
-            says |= {side for side, pattern in _AHEAD.items() if pattern.search(before)}
-            if side := payment(behind + " "):
+            says |= _said(_AHEAD, before)
+            if side := payment(behind):
                 says.add(side)
             yield Fact(
                 **asdict(entity),
                 number=number,
                 says=frozenset(says),
+                claims=_claimed(behind) | _said(_HOLDS, behind),
                 # with the units of other figures (대물 1사고당 is 대물, and 사고당)
-                words=syllable_pairs(_FIGURE.sub(" ", normalise(line))) | conditions,
+                words=syllable_pairs(_FIGURE.sub(" ", line)) | conditions,
                 is_reckoned=bool(_RECKONED.search(before) or _RECKONED_WITH.match(after)),
             )
 
@@ -237,6 +252,8 @@ def clause_facts(read: ReadText, number: int = 0) -> Iterator[Fact]:
         clause_end = match.start()
         clause = norm[clause_start:clause_end]
         says = _claimed(clause)
+        if has_figure(clause) and ABSENT not in says:
+            says |= {PRESENT}
         goes_on = match[0] in _OF_LISTS and len(clause) <= LONGEST_LIST
         if not says and goes_on and clause.strip():
             continue
@@ -253,22 +270,28 @@ def clause_facts(read: ReadText, number: int = 0) -> Iterator[Fact]:
                 clause_end,
                 number=number,
                 says=says,
+                claims=_said(_HOLDS, clause),
                 words=words,
             )
         clause_start = match.end()
 
 
+def _said(patterns: Mapping[str, re.Pattern[str]], text: str) -> Words:
+    return frozenset(side for side, pattern in patterns.items() if pattern.search(text))
+
+
 def _claimed(clause: str) -> Words:
-    """The polarity of a clause: that something is paid, there or possible, or not."""
-    if said := closing(clause):
-        return frozenset({said})
-    if _ABSENT.search(_CONDITION.sub(" ", clause)):
+    """The polarity of a clause: that something is paid, there or possible, or not.
+
+    What is waived is absent, and what it is paid without; not what it is denied without (동의 없이는 보상 안 됨).
+    """
+    said = closing(clause)
+    if not said and _ABSENT.search(_CONDITION.sub(" ", clause)):
         return frozenset({DENIED, ABSENT})
-    side = payment(clause.replace("면제", "보상") + " ")  # a benefit as a payment is
-    says = {side} if side else set()
-    if has_figure(clause):
-        says.add(PRESENT)
-    return frozenset(says)
+    said = said or payment(clause.replace("면제", "보상"))  # a benefit as a payment is
+    if said == PAID and _FREE.search(clause):
+        return frozenset({PAID, ABSENT})
+    return frozenset([said] if said else [])
 
 
 def closing(clause: str) -> str | None:
@@ -287,7 +310,7 @@ def payment(clause: str) -> str | None:
     >>> payment("치매는 보장하지 않음"), payment("치매도 보장됨"), payment("치매 안내")
     ('denied', 'paid', None)
     """
-    clause = _CONDITION.sub(" ", clause)
+    clause = _CONDITION.sub(" ", clause + " ")
     if _DENIED.search(clause):
         return DENIED
     return PAID if _PAID.search(clause) else None

@@ -11,6 +11,7 @@ specification D2, D14.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -270,13 +271,13 @@ def _non_definitive(
     if blank:
         return _not_measured(1.0, "empty summary")
     found = [find_matches(named, summary, rules) for named in rules.definitive]
-    definitive = sorted((phrase for of in found for phrase in of.standing), key=itemgetter("at"))
-    let_off = sorted((phrase for of in found for phrase in of.let_off), key=itemgetter("at"))
+    standing, let_off, _ = zip(*found)
+    definitive = sorted(chain(*standing), key=itemgetter("at"))
     return _ratio(
         0 if definitive else 1,
         1,
         definitive=definitive,
-        let_off=let_off,
+        let_off=sorted(chain(*let_off), key=itemgetter("at")),
     )
 
 

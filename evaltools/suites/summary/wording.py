@@ -107,14 +107,19 @@ def _let_off(
     blanks = len(after) - len(after.lstrip())
     for name in named.let_off:
         rule = rules.let_offs[name]
-        for first, last in rules.find(rule.after, after)[:1]:
-            is_near = first <= min(rule.near + blanks, limit)
-            if is_near and not rules.find(rule.unless, after[:last]):
-                return {"let_off": rule.reason, "by": after[first:last].strip()}
-        for first, last in rules.find(rule.before, before)[-1:]:
-            is_near = last >= len(before) - rule.near
-            if is_near and not rules.find(rule.unless, before[first:]):
-                return {"let_off": rule.reason, "by": before[first:last].strip()}
+        near = [
+            (after[first:last], after[:last])
+            for first, last in rules.find(rule.after, after)[:1]
+            if first <= min(rule.near + blanks, limit)
+        ]
+        near += [
+            (before[first:last], before[first:])
+            for first, last in rules.find(rule.before, before)[-1:]
+            if last >= len(before) - rule.near
+        ]
+        for by, within in near:
+            if not rules.find(rule.unless, within):
+                return {"let_off": rule.reason, "by": by.strip()}
     return {}
 
 

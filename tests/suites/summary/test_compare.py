@@ -39,7 +39,10 @@ def whys(summary: str, *contexts: str) -> list[str]:
         ("진단비 3천만원 지급되지 않음", "진단비 3천만원을 지급합니다."),
         ("청약 철회는 30일이 지나도 가능", "청약 철회는 30일이 지나면 안 됩니다."),
         ("중도 해지 가능", "이 특약은 중도 해지가 불가능합니다."),
-        ("최대 가입금액은 1,000만원", "최소 가입금액은 1천만 원입니다."),
+        (
+            "자기부담금 없이 보장, 사고당 100만원",
+            "자기부담금은 20%입니다. 사고당 100만원까지 보장합니다.",
+        ),
         ("만 65세부터 가입", "만 65세까지 가입하실 수 있어요."),
     ],
 )
@@ -55,11 +58,14 @@ def test_the_opposite_of_a_source_is_no_support(summary: str, source: str) -> No
 @pytest.mark.parametrize(
     ("summary", "source"),
     [
-        ("가입 연령은 만 26세부터", "가입 연령은 만 26세 이상입니다."),
-        ("자기부담금은 최소 20만원", "자기부담금 20만원 이상입니다."),
+        ("월납 5만원, 진단서 없이 청구 가능", "월 보험료는 5만원입니다. 진단서는 필요 없습니다."),
         # two opposites are the same again
+        (
+            "자기부담금 0원. 만 70세 미만 가입 가능",
+            "자기부담금은 없습니다. 만 70세 이상은 가입할 수 없습니다.",
+        ),
+        ("1년 안의 사고가 아니면 보상 안 됨", "1년 안의 사고만 보상합니다."),
         ("2년 초과 시 감액 없이 지급", "2년 이내에는 50%만 지급합니다."),
-        ("면책기간 90일이 지나면 보장됨", "90일 이내에는 보장하지 않습니다."),
         ("3일 내 고지 위반 시 지급 거절될 수 있음", "3일 내 고지 위반이면 지급이 안 될 수 있어요."),
     ],
 )
@@ -108,6 +114,9 @@ def test_the_literal_rules_compare_values_only() -> None:
 
 
 def test_of_passages_as_near_the_value_that_is_written_most_alike_is_shown() -> None:
-    source = "보험료는 2026년 1월 3일에 냈고 보험료는 2026년 5월 12일에 또 냅니다."
-    (wrong,) = score("보험료 2026년 5월 15일", [source])["summary_accuracy"].evidence["unsupported"]
+    source = "보험료는 2025년 8월 7일, 2026년 1월 3일에 냈고 보험료는 2026년 5월 12일에 또 냅니다."
+    # of those that the summary does not state itself
+    (wrong,) = score("보험료 2026년 1월 3일, 보험료 2026년 1월 15일", [source])[
+        "summary_accuracy"
+    ].evidence["unsupported"]
     assert wrong["instead"] == "2026년 5월 12일"
