@@ -1,7 +1,5 @@
 """What may import what, and where the names of suites may stand: read from the sources."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from functools import cache

@@ -1,7 +1,5 @@
 """The pages say what the code does: what is made is made again, what is typed is typed."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The examples in the documentation of the package run, and every name of the public API has one or says enough."""
 
-from __future__ import annotations
-
 import doctest
 import re
 from importlib import import_module

@@ -1,7 +1,5 @@
 """docs/extending.md, done as a stranger would: from an empty folder, from a file and as an installed package."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -1,7 +1,5 @@
 """Every number that the commands write is the stored one; tests/fingerprints.py stores them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

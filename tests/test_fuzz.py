@@ -1,7 +1,5 @@
 """Mutated and generated inputs are scored, or rejected with the file and the place: never a traceback."""
 
-from __future__ import annotations
-
 import math
 import random
 from dataclasses import replace

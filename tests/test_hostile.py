@@ -4,8 +4,6 @@ Nothing runs, nothing is asked for, nothing overflows; what was written is what 
 the CSV files and the workbook.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Callable
 from pathlib import Path

@@ -3,8 +3,6 @@
 Beside the packages of this environment; scripts/test.sh sees that those that it declares are enough.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A key stands in no artefact; that data run nothing and choose no path is seen in tests/test_hostile.py."""
 
-from __future__ import annotations
-
 import zipfile
 from pathlib import Path
 

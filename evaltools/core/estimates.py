@@ -22,7 +22,7 @@ from pandas import DataFrame, Series
 from pydantic import BaseModel, ConfigDict, Field
 
 from .files import Fields, Names, grouped
-from .messages import first_ten, say
+from .messages import UsageError, first_ten, say
 from .metric import metric_title
 
 # A row of estimates, or of a comparison
@@ -163,7 +163,8 @@ LEVELS = tuple(LEVEL_WORDS)
 class Check:
     """One thing that was found, in `n` of `of` units (0 of 0 where it is no count).
 
-    `message` is a finished sentence. `blocks` names the metrics that mean nothing because of it.
+    `message` is a finished sentence. `blocks` names the metrics that mean nothing because of it. UsageError for
+    another level.
 
     >>> Check("few-units", "warning", "only 3 units (case_id)", n=3, of=3).message
     'only 3 units (case_id)'
@@ -175,6 +176,10 @@ class Check:
     n: int = 0
     of: int = 0
     blocks: Names = ()
+
+    def __post_init__(self) -> None:
+        if self.level not in LEVELS:
+            raise UsageError(f"check {self.code}: expected a level of {LEVELS}, got {self.level!r}")
 
 
 # the checks of a run, as they are found

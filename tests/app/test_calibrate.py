@@ -1,7 +1,5 @@
 """`evaltools calibrate`: what it prints and writes, and what it refuses."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import openpyxl

@@ -1,7 +1,5 @@
 """`evaltools lab`: the copy of the notebooks, and JupyterLab itself in a real browser."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

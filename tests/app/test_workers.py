@@ -1,7 +1,5 @@
 """Work in processes of this machine: order, isolation of failures, killed processes."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

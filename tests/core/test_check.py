@@ -1,7 +1,11 @@
 """Checks: each appears where it must, and not where it must not."""
 
-import pandas as pd
+from dataclasses import replace
 
+import pandas as pd
+import pytest
+
+import evaltools as et
 from evaltools.core.estimates import (
     Check,
     checks_of_runs,
@@ -9,6 +13,8 @@ from evaltools.core.estimates import (
     lacking,
     one_sided_missing,
 )
+from evaltools.core.messages import UsageError
+from evaltools.report.first_screen import run_checks
 from evaltools.report.text import number
 
 
@@ -20,6 +26,15 @@ def constant(values: list[float], value: float = 0.0) -> list[Check]:
     row = {"metric": "m", "title": "M", "value": value, "n_units": len(values)}
     row |= {"ci_method": "mid-p", "ci_low": value, "ci_high": 0.1}
     return [*constant_metrics(pd.DataFrame([row]), ["m"], lambda _: pd.Series(values))]
+
+
+def test_a_level_and_a_metric_that_there_are_not_are_refused() -> None:
+    with pytest.raises(UsageError, match="expected a level"):
+        Check("code", "fatal", "")  # type: ignore[arg-type]
+    run = et.evaluate("table", [{"id": 1, "metric": "m", "value": 0.5}])
+    typo = replace(run.suite, checks=lambda run: [Check("code", "blocking", "", blocks=("mm",))])
+    with pytest.raises(UsageError, match="no metric 'mm'"):
+        run_checks(replace(run, suite=typo))
 
 
 def test_a_metric_that_no_unit_moves_is_named_and_no_other() -> None:

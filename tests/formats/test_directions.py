@@ -1,7 +1,5 @@
 """What a tool's number means: its direction, its repeats, what it leads with, and what describes a sample."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Files that other tools wrote in their current versions (`scripts/make_format_files.py`): their numbers, and ours."""
 
-from __future__ import annotations
-
 import ast
 import json
 import math

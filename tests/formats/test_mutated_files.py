@@ -1,7 +1,5 @@
 """Damaged, cut and renamed files: read, or refused with the file and where in it; never anything else."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Iterator

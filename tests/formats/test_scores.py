@@ -1,7 +1,5 @@
 """Scores of other tools' files: each format read by hand, with the mean that the tool reports, and damaged."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from collections import defaultdict

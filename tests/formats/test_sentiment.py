@@ -1,7 +1,5 @@
 """Aspect-based sentiment of other tools' files: each format read by hand, damaged, and given for another."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

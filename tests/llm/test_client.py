@@ -1,7 +1,5 @@
 """The client of language models against a real server on this machine that is slow, refuses, cuts and lies."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """What is read of a reply, and what is wrong with it."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from contextlib import nullcontext

@@ -1,7 +1,5 @@
 """Frames, tables of Arrow and lists as inputs: the numbers of the files, and errors that name what is there."""
 
-from __future__ import annotations
-
 import math
 from datetime import date
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """The samples of a page in a real browser: groups, search, links, and hostile texts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

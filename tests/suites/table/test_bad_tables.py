@@ -1,7 +1,5 @@
 """Long tables that cannot be used: the file, the line, the field and what was expected."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The suite of long tables: numbers by hand, runs of a file, metrics from the data, bad input."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

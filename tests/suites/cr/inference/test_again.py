@@ -1,7 +1,5 @@
 """Runs that are ended, limited, refused or started again: nothing is paid twice, nothing is lost."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal

@@ -1,7 +1,5 @@
 """Episodes by hand: the structure of a text, what is retrieved for it, and how much of that a prompt holds."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

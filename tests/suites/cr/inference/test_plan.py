@@ -1,7 +1,5 @@
 """Configs and texts of an inference run: what is read, and what is refused before anything is sent."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The protocol by hand: merging, conflict flags, votes, the arbiter's truth table, labels."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

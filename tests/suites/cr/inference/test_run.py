@@ -1,7 +1,5 @@
 """Rows of an inference run, whatever the order and the weather in which its replies come."""
 
-from __future__ import annotations
-
 import json
 import random
 import sys
