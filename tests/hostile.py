@@ -1,7 +1,5 @@
 """Hostile texts in every field of inputs of all three suites, and what the commands make of them."""
 
-from __future__ import annotations
-
 from contextlib import chdir
 from pathlib import Path
 from typing import Any

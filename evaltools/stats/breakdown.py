@@ -143,8 +143,10 @@ def compare_parts(
     frame = pd.concat(frames, ignore_index=True)
     frame = frame[frame["metric"].isin(names)].reset_index(drop=True)
     frame["not_random"] |= frame["metric"].isin(not_random)
-    tested = ["p_value", "mde", "ci_low", "ci_high", "equivalence_low", "equivalence_high"]
-    frame.loc[frame["not_random"], tested] = None
+    frame.loc[
+        frame["not_random"],
+        ["p_value", "mde", "ci_low", "ci_high", "equivalence_low", "equivalence_high"],
+    ] = None
     frame["p_adjusted"] = frame.groupby("metric")["p_value"].transform(holm)
     frame["verdict"], frame["short"] = verdicts(frame, resampling.level)
     frame["n"] = frame["n_units"]

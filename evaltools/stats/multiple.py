@@ -76,7 +76,7 @@ def sign_flip(
     >>> sign_flip(np.ones((6, 2)), 10_000, 0, np.array([False, True])).tolist()
     [0.03125, 0.015625]
     """
-    d = differences[(differences != 0).any(axis=1)]
+    d = differences[differences.any(axis=1)]
     # as large and larger
     shares = np.ones((2, d.shape[1]))
     to_draw = []
@@ -147,7 +147,7 @@ def max_t(
     order = np.argsort(observed, kind="stable")
     scaled = scaled[:, order]
     ordered = observed[order] * (1 - 1e-9)
-    differs = (scaled != 0).any(axis=1)
+    differs = scaled.any(axis=1)
     at_least = np.zeros(len(order))
     n_patterns = 0
     largest: list[Array] = []
@@ -229,7 +229,7 @@ def lacking(
     - n_cells: cells that either side has: a sample under a seed, of each side where seeds do not pair;
     - missing_baseline, missing_candidate: cells of the other side that are missing here, wholly or in some trials;
     - delta_worst, delta_best: the difference over all n_cells if those were the worst, or the best, for the
-      candidate: at the limits of the metric, without limits at the least and greatest value seen;
+      candidate: at the limits of the metric, without one at the least or greatest value seen;
     - p_random: p that what is missing is missing at random; few_missing: whether it is too little to tell.
 
     A cell that is lacking weighs in the denominator what it weighs on the other side.
@@ -239,7 +239,8 @@ def lacking(
     limits = np.array(a.formula.ends)
     if not np.isfinite(limits).all():
         seen = np.concatenate([side.own_values.ravel() for side in (a, b)])
-        limits = np.array([np.fmin.reduce(seen), np.fmax.reduce(seen)])
+        of_seen = np.fmin.reduce(seen), np.fmax.reduce(seen)
+        limits = np.where(np.isfinite(limits), limits, of_seen)
     p, ends, n_lacking = [], [], []
     for side, other in ((a, b), (b, a)):
         here, there = (np.minimum(each.sums[3, ..., 0], 1) for each in (side, other))
@@ -250,8 +251,9 @@ def lacking(
             weight = weight.sum(axis=0) / n_seeds[:, None]
         # a whole cell, or what more of its trials is missing here than there
         part = (there - here).clip(0) / np.where(there > 0, there, 1)
-        n_lacking.append((part > 0).sum())
-        is_missing = (part > 0).any(axis=0)
+        is_lacking = part > 0
+        n_lacking.append(is_lacking.sum())
+        is_missing = is_lacking.any(axis=0)
         missing = _own_values(other.where(is_missing))
         rest = _own_values(other.where(on_a & on_b & ~is_missing))
         if len(missing):
@@ -260,12 +262,12 @@ def lacking(
         added = (part[..., None] * weight).sum(axis=1)
         shares = added / np.maximum(kept.den.sum(axis=1) + added, 1e-300)
         # of several ratios the one that lacks most
-        share = shares.max(
-            axis=1,
-            keepdims=True,
-        )
-        at_ends = (1 - share) * kept.value[:, None] + share * limits
-        known = at_ends[~np.isnan(kept.value)]
+        share = shares.max(axis=1)
+        # of a seed that has no value here all is missing
+        value = np.where(share < 1, kept.value, 0)
+        at_ends = np.outer(share, limits)
+        at_ends += ((1 - share) * value)[:, None]
+        known = at_ends[~np.isnan(value)]
         ends.append(known.sum(axis=0) / (len(known) or np.nan))
     ends_of_delta = ends[1] - ends[0][::-1]
     worst, best = ends_of_delta[:: -1 if a.formula.metric.better == "lower" else 1]

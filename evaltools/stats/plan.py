@@ -19,8 +19,6 @@ from .effects import ROUGH, Effect, paired
 from .formulas import variance_of_change
 from .influence import ITEM, Condition
 
-# The columns of a plan.
-COLUMNS = ("seeds", "samples", "samples_low", "samples_high")
 # The smallest pilot.
 MIN_PILOT = 4
 
@@ -33,7 +31,7 @@ def plan(
     seeds: Sequence[int] = (1, 3, 5),
     resampling: Resampling | None = None,
 ) -> pd.DataFrame:
-    """How many samples under each number of seeds show a difference in a metric: COLUMNS, a row a number of seeds.
+    """How many samples under each number of seeds show a difference in a metric, a row a number of seeds.
 
     `conditions`: the pilot, two that were labelled together, or one, the seeds of which then stand for two
     conditions. `samples`: units, of clusters their samples; null where no number is enough, or where a
@@ -51,7 +49,6 @@ def plan(
     >>> int(plan(pilot, "accuracy", 0.1, seeds=[1])["samples"].iloc[0])
     159
     """
-    resampling = resampling or Resampling()
     if not (np.isfinite(difference) and difference > 0):
         raise UsageError(f"difference: expected a difference above 0, got {difference:g}")
     if not 0 < power < 1:
@@ -83,7 +80,7 @@ def plan(
     if all(ITEM in condition.rows for condition in conditions):
         here, there = (side.present.any(axis=0) for side in sides)
         n_units = (here & there).sum()
-    upper, of_power = 1 - resampling.level / 2, ndtri(power)
+    upper, of_power = 1 - (resampling or Resampling()).level / 2, ndtri(power)
     # what the pilot's variance may truly be, as parts of it
     shares = np.array([1.0, *(n - 1) / chdtri(n - 1, [0.025, 0.975])]) * n / (n - 2)
     rows = []
@@ -99,7 +96,7 @@ def plan(
         if n < ROUGH and needed[0] > 0:
             needed = np.array([float(f"{each:.0e}") for each in needed])
         rows.append((k, *needed))
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    return pd.DataFrame(rows, columns=["seeds", "samples", "samples_low", "samples_high"])
 
 
 def _variances(

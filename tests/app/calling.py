@@ -1,7 +1,5 @@
 """The command line, called in this process."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace

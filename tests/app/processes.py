@@ -1,7 +1,5 @@
 """Waiting for processes and for what they do."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Work on a dask cluster: order, refusals, killed workers, a scheduler that is lost."""
 
-from __future__ import annotations
-
 import gc
 import os
 import signal

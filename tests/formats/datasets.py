@@ -1,7 +1,5 @@
 """Small data sets of aspect-based sentiment in each format."""
 
-from __future__ import annotations
-
 NIKL = (
     '{"id": "train-1", "sentence_form": "둘째가 이걸 너무 좋아한다. 기어 변속이 나쁘다", "annotation": '
     '[["본품#품질", ["기어", 16, 18], "negative"], ["제품 전체#일반", [null, 0, 0], "positive"]]}\n'

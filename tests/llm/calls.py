@@ -1,7 +1,5 @@
 """Requests to a server on this machine, and its answers."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A small executed notebook with everything a report shows, hostile texts included."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import nbformat

@@ -1,7 +1,5 @@
 """Conditions to compare: a table of metrics of every kind, and runs with what may be wrong with them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

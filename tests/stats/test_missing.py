@@ -191,6 +191,11 @@ def test_the_difference_of_the_pairs_may_lie_outside_the_ends() -> None:
     b = silent(a.assign(score=[1.0] * 2 + [0.0] * 18), [0])
     found = row(compared({"": a}, {"": b}))
     assert found[["delta_worst", "delta_best"]].tolist() == pytest.approx([0.05 - 1, 0.1 - 1])
+    # a seed in which it has no value at all is at the ends, and one without an upper limit at what was seen
+    for limits in ((0, 1), (0, np.inf)):
+        table = [replace(JUDGE, bounds=limits)]
+        c = row(compared({1: a, 2: a}, {1: a, 2: silent(a, range(20))}, table))
+        assert c[["delta_worst", "delta_best"]].tolist() == [-0.5, 0]
 
 
 @pytest.mark.parametrize("label", ["item", "turn_pair_id"])

@@ -1,7 +1,5 @@
 """The checks of a run, by their codes."""
 
-from __future__ import annotations
-
 import evaltools as et
 from evaltools.core.estimates import Check
 

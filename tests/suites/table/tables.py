@@ -1,7 +1,5 @@
 """Long tables as files of each kind."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
