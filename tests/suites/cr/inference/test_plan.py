@@ -113,7 +113,7 @@ def test_several_seeds_at_temperature_0_are_warned_of(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    [f'{key} = "sk-verysecret"' for key in ("api_key", "key_env", "concurrency")]
+    [f'{key} = "sk-verysecret"' for key in ("api_key", "key_env", "key_env.name")]
     + ['key_env = "sk_verysecret"'],
 )
 def test_a_key_in_the_config_is_never_shown(line: str, tmp_path: Path) -> None:
