@@ -101,6 +101,7 @@ def gate(
         for bound in bounds
     ]
     if baseline:
+        read_metrics(baseline)  # says what is wrong with it
         rows += _against_baseline(result, baseline, margin)
     if strict or not rows:
         rows += _verdicts(result, content, strict)
