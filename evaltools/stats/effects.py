@@ -52,7 +52,7 @@ def same_questions(
     """
     unit, sides = a.units.name, (a, b)
     samples = [side.cell % side.n_samples for side in sides]
-    if not np.isin(samples[0], samples[1]).any():
+    if {*samples[0]}.isdisjoint(samples[1]):
         sizes = [f"{side.name} ({side.rows[unit].nunique()} units)" for side in sides]
         raise NothingPaired(f"{' and '.join(sizes)} share no {unit}: nothing to compare")
     is_known = np.minimum(a.texts, b.texts)[1].astype(bool)

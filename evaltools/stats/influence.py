@@ -319,6 +319,8 @@ class Cells:
 
     def where(self, mask: Array) -> Cells:
         """The cells of a mask, (units,) or (seeds, units); the others are not present."""
+        if mask.all():  # what is known of them stays known
+            return self
         return replace(self, sums=np.where(mask[..., None], self.sums, 0.0))
 
     def at(self, seeds: Array | slice) -> Cells:
