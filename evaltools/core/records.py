@@ -65,8 +65,8 @@ def describe(error: ValidationError) -> Iterator[tuple[str, str, str]]:
             message = "expected a JSON object"
         of_a_whole = kind == "value_error" and isinstance(value, dict)
         # what stands under an unknown key may be a secret, and "hidden" is what we call what may be one
-        is_key = "'sk-" in repr([value])
-        if code == "bad-field" and not (kind in UNSHOWN or is_key or of_a_whole):
+        is_hidden = kind in UNSHOWN or of_a_whole or "'sk-" in repr([value])
+        if code == "bad-field" and not is_hidden:
             message = f"{message}, got {short(value)}"
         name = ".".join(str(part) or '""' for part in e["loc"])
         yield code, name, message

@@ -125,11 +125,12 @@ def run_checks(run: Run) -> list[Check]:
     checks = [*few_units(run.n_units, run.suite.unit, run.n_clustered)]
     if run.query:
         message = say("Only a part of the samples: {query}", query=run.query)
-        checks.append(Check("query", "info", message, run.n_units))
+        checks.append(Check("query", "info", message))
     if run.suite.checks:
         checks += run.suite.checks(run)
-    for name in [name for check in checks for name in check.blocks]:
-        run.metric(name)  # says so of one that there is not, which would block nothing
+    for check in checks:
+        for name in check.blocks:
+            run.metric(name)  # says so of one that there is not, which would block nothing
     # what these block leaves the headline, which the others look at
     headline = replace(run, checks=tuple(checks)).headline
     checks += constant_metrics(run.estimates, headline, run.unit_values)

@@ -16,7 +16,7 @@ from pandas import DataFrame
 
 from ..core.estimates import Check, marked_blocked, public_frame
 from ..core.files import Fields, first_names, safe_name, write_csv
-from ..core.manifest import Manifest, read_manifest, require_replaceable, whole_folder
+from ..core.manifest import Manifest, require_replaceable, whole_folder
 from ..core.messages import UsageError, echo, language, speaking
 from ..core.metric import AnyMetric
 from ..core.results import write_result
@@ -340,11 +340,11 @@ class Study(Result):
         or of another suite stands in the place of one.
         """
         targets = {name: out / "results" / f"{safe_name(name)}_aggregated" for name in conditions}
-        for target in targets.values():
-            stored = require_replaceable(target)
+        earlier = {name: require_replaceable(target) for name, target in targets.items()}
+        for name, stored in earlier.items():
             if stored and (stored.kind, stored.suite) != ("aggregate", self.suite.name):
                 raise UsageError(
-                    f"{target} holds {stored.run} ({stored.suite} {stored.kind}); give another --out"
+                    f"{targets[name]} holds {stored.run} ({stored.suite} {stored.kind}); give another --out"
                 )
         for condition, target in targets.items():
             estimates = self.estimates[self.estimates["condition"] == condition]
@@ -354,7 +354,7 @@ class Study(Result):
                 tables["comparison"] = self.comparison
                 if condition == self.baseline and len(self.rows_of(self.primary)):
                     tables["ranks"] = self.rank()
-            stored, manifest = read_manifest(target), self._manifest(condition, target)
+            stored, manifest = earlier[condition], self._manifest(condition, target)
             if stored and stored.model_dump(include=STUDY) != manifest.model_dump(include=STUDY):
                 echo(
                     f"note: {target} held another study, {stored.report} (baseline {stored.baseline}, primary "

@@ -143,8 +143,8 @@ def size(shown: Result) -> str:
     of_what = f"({shown.suite.unit})"
     if shown.n_clustered:
         of_what = say("clusters of {samples} samples", samples=shown.n_clustered)
-    query = shown.results[0].query
-    return f"n = {number(shown.n_units)} {of_what}" + f", {query}" * bool(query)
+    text, query = f"n = {number(shown.n_units)} {of_what}", shown.results[0].query
+    return f"{text}, {query}" if query else text
 
 
 def finding(shown: Result) -> Parts:
@@ -164,10 +164,10 @@ def findings(shown: Result) -> list[Parts]:
         found = [*filter(None, [shown.suite.finding(shown)])]
     if not found:
         text = verdict_parts if shown.candidates else _value
-        rows = shown.rows_of(*([shown.primary] if shown.candidates else shown.headline))
-        # a difference that is not measured is a finding, a value is not
-        if not shown.candidates:
-            rows = rows.dropna(subset="value").head(1)
+        if shown.candidates:
+            rows = shown.rows_of(shown.primary)
+        else:  # a value that is not measured is no finding
+            rows = shown.rows_of(*shown.headline).dropna(subset="value").head(1)
         found = [text(row, shown.resampling) for row in rows.to_dict("records")]
     why = [check.message for check in shown.doubts() if check.level == "blocking"]
     return found or [(say("No headline metric can be measured"), listed(why[:1]))]

@@ -40,6 +40,8 @@ DETAILS = (
     "ci_method", "claim", "level", "short", "not_random", "headline", "family", "better", "title",
     "group", "n_cells", "delta_worst", "delta_best", "few_missing", "mid", "n_other_texts",
 )  # fmt: skip
+# Pairs of conditions that are ranked by a bootstrap, at the level of their family, at the most.
+MOST_ADJUSTED = 100
 # Probability with which the smallest detectable difference is found.
 POWER = 0.8
 
@@ -192,7 +194,7 @@ def ranks(
     tested = DataFrame(pairs).assign(primary=False, family=True, margin=np.nan)
     level = resampling.level
     # there may be thousands, the intervals of which have neither a bootstrap nor the level of their family
-    is_few = len(tested) <= 100
+    is_few = len(tested) <= MOST_ADJUSTED
     _test(tested, resampling, n_permutations, level if is_few else None)
     tested = tested[tested["p_adjusted"] <= level].reset_index(drop=True)
     beats = np.zeros((len(sides), len(sides)), dtype=int)

@@ -51,11 +51,11 @@ def same_questions(
     UsageError where most differ; NothingPaired for two that share no sample.
     """
     unit, sides = a.units.name, (a, b)
-    samples = [side.cell % side.n_samples for side in sides]
-    if {*samples[0]}.isdisjoint(samples[1]):
+    of_a, of_b = (side.cell % side.n_samples for side in sides)
+    if {*of_a}.isdisjoint(of_b):
         sizes = [f"{side.name} ({side.rows[unit].nunique()} units)" for side in sides]
         raise NothingPaired(f"{' and '.join(sizes)} share no {unit}: nothing to compare")
-    is_known = np.minimum(a.texts, b.texts)[1].astype(bool)
+    is_known = np.minimum(a.texts, b.texts)[1] > 0
     is_other = is_known & (a.texts != b.texts).any(axis=0)
     if 2 * is_other.sum() > is_known.sum():
         raise UsageError(

@@ -227,7 +227,8 @@ def judge_units(
             models[answer.call.model or "not named"] += 1
         evidence = json.loads(case[f"{metric}_evidence"])
         if columns.get("_decided_by") == "llm" and columns[""] >= thresholds[metric] - 1e-12:
-            judged.at[row, "any_unsupported"] &= metric != "summary_accuracy"
+            if metric == "summary_accuracy":
+                judged.at[row, "any_unsupported"] = False
             evidence["rules"] = {
                 name: evidence.pop(name) for name in [*evidence] if name not in FOR
             }
