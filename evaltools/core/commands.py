@@ -149,8 +149,7 @@ def added(kind: str) -> Fields:
     by_name: Fields = {}
     for package in BUILT_IN.values():
         if find_spec(f"{package}.commands"):
-            module = import_module(f"{package}.commands")
-            by_name |= getattr(module, kind, {})
+            by_name |= getattr(import_module(f"{package}.commands"), kind, {})
     return by_name
 
 

@@ -149,12 +149,12 @@ class Resampling(BaseModel):
 
 Level = Literal["info", "warning", "blocking"]
 
+# the word that stands before a check of each level; the worst first
 LEVEL_WORDS = {
     "blocking": "Cannot be measured",
     "warning": "Caution",
     "info": "Note",
 }
-# the word that stands before a check of each level; the worst first
 
 LEVELS = tuple(LEVEL_WORDS)
 

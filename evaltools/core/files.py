@@ -36,9 +36,9 @@ def asset_dir(name: str) -> Path:
     return inside if inside.is_dir() else PACKAGE.parent / name
 
 
-def toml_beside(module: str, name: str) -> Fields:
-    """What a TOML file of the package holds, which stands beside the module of this `__file__`."""
-    return tomllib.loads(Path(module).with_name(name).read_text(encoding="utf-8"))
+def toml_of_package(name: str) -> Fields:
+    """What a TOML file of the package holds; its name is the path from the package's folder."""
+    return tomllib.loads((PACKAGE / name).read_text(encoding="utf-8"))
 
 
 # the bundled examples: small, synthetic, those of cr made by scripts/make_examples.py

@@ -297,8 +297,7 @@ def terminal_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     console = Console()
     with console.capture() as captured:
         console.print(grid)
-    lines = [line.rstrip() for line in captured.get().splitlines()]
-    return "\n".join(lines)
+    return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
 def write(text: str, err: bool = False) -> None:

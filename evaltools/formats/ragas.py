@@ -87,8 +87,8 @@ def read(
             if ending(source.path) in TABLES:
                 value = line.columns[name] = _value(value, decimal)
             if isinstance(value, int | float):
-                kind = name.partition("(")[0]  # factual_correctness(mode=f1)
-                metrics[name] = DIRECTIONS.get(kind)
+                # factual_correctness(mode=f1)
+                metrics[name] = DIRECTIONS.get(name.partition("(")[0])
     if not metrics:
         raise source.fatal("no-metric", f"no column holds a number; {HINT}")
     for number, (place, line) in enumerate(lines, 1):

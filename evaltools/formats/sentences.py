@@ -220,8 +220,7 @@ def tokens(
     if list(numbers) == list(range(first, last + 1)):
         start, end = spans[first][0], spans[last][1]
         return sentence[start:end], (start, end)
-    words = [sentence[slice(*spans[number])] for number in numbers]
-    return " ".join(words), None
+    return " ".join(sentence[slice(*spans[number])] for number in numbers), None
 
 
 class Opinion(BaseModel):

@@ -326,8 +326,7 @@ def parse(
         text = text[3:-3].removeprefix("json")
     try:
         # engines that hold a reply to a schema let line breaks stand in its strings as they are
-        value = json.loads(text, strict=False)
-        return model.model_validate_json(json.dumps(value))
+        return model.model_validate_json(json.dumps(json.loads(text, strict=False)))
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"][:3])) or "reply"

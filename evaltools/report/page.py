@@ -84,8 +84,7 @@ def page(
             script=script,
         )
     )
-    fonts = webfont_css(html + "".join(words.values()))
-    return html.replace(FONTS, fonts, 1)
+    return html.replace(FONTS, webfont_css(html + "".join(words.values())), 1)
 
 
 def _with_content(cells: Iterable[Any]) -> list[Any]:
@@ -124,7 +123,7 @@ OWN_STYLES = re.compile(r'<style class="et-style">.*?</style>', re.DOTALL)
 
 @cache
 def asset(name: str) -> str:
-    """The text of a file of the folder."""
+    """The text of a file of the folder, without blanks at its ends."""
     return (asset_dir("templates") / name).read_text(encoding="utf-8").strip()
 
 

@@ -187,8 +187,7 @@ class Effect(Cells):
         if not by_own_sizes:
             sizes = sizes.mean(axis=0)
         b, a = (num - rate * den) / sizes
-        parts = np.nan_to_num(b - a)
-        found = parts @ self.sides[0].formula.weights
+        found = np.nan_to_num(b - a) @ self.sides[0].formula.weights
         return rounded(found, np.abs(found).sum(axis=1, keepdims=True))
 
     @cached_property

@@ -16,7 +16,7 @@ from ...report.samples import Line, Place, Row, SampleView
 from ...report.study import Study
 from ...report.tables import text_table
 from ...report.text import markdown, markdown_table
-from .read import FILES, TABLES
+from .read import TABLES
 from .schema import STAND_IN
 from .tuples import (
     KEYS,
@@ -335,10 +335,8 @@ def artifacts(
     """structural_metrics.csv (a row, a column a metric) and structural_metrics_table.md (each with its interval).
 
     An empty cell is not measured, counts are whole numbers, and `blocked` lists the metrics that mean nothing here,
-    divided by semicolons (D47). The scorecards of outputs are of all samples: those of a query are not kept.
+    divided by semicolons (D47).
     """
-    if run.query:
-        (folder / FILES["scorecards"]).unlink(missing_ok=True)
     values: Fields = run.to_dict()
     for metric in run.metrics:
         name, is_count = metric.name, not getattr(metric, "denominator", True)

@@ -12,14 +12,14 @@ from typing import Any, Literal
 
 from pydantic import AliasChoices, Field, field_validator
 
-from ...core.files import Fields, Names, toml_beside
+from ...core.files import Fields, Names, toml_of_package
 from ...core.messages import InputError, Problems
 from ...core.records import File, read_json, read_jsonl
 from ...core.suite import Source, SuiteOptions
 from .schema import Gold, Output, Row, Scorecard, TraceEntry, TupleRow
 from .tuples import Key, MatchPolicy, match_policy, term_of
 
-TABLES = toml_beside(__file__, "metrics.toml")
+TABLES = toml_of_package("suites/cr/metrics.toml")
 
 
 class CrOptions(SuiteOptions):

@@ -158,8 +158,7 @@ def score(
             what = f"no row has the profile {', '.join(options.profile)!r}"
         raise file.fatal("no-rows", what)
     rows = pd.concat(frames, ignore_index=True)
-    ids = zip(rows["line"], rows["text_id"])
-    [*file.unique(ids, str, "row with this text_id")]
+    [*file.unique(zip(rows["line"], rows["text_id"]), str, "row with this text_id")]
     problems.raise_if_failed()
     rows = rows.drop_duplicates("text_id", ignore_index=True)
     if cards_folder:

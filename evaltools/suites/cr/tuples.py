@@ -231,8 +231,7 @@ class Match(NamedTuple):
         >>> Match(2, 1, 3, {("a", "positive")}, set()).f1
         0.5
         """
-        wrong = self.fp + self.fn
-        return 2 * self.tp / (2 * self.tp + wrong) if self.tp else 0.0
+        return 2 * self.tp / (2 * self.tp + self.fp + self.fn) if self.tp else 0.0
 
 
 class Side:
@@ -372,7 +371,7 @@ def _read(
 ) -> EvalTuple:
     """A tuple of the caller's."""
     if not isinstance(value, Mapping):
-        if isinstance(value, str) or len(value) != 3:
+        if isinstance(value, str) or not hasattr(value, "__len__") or len(value) != 3:
             raise ValueError(f"expected a dict or (ref, term, polarity), got {value!r}")
         value = dict(zip(("aspect_ref", "aspect_term", "polarity"), value))
     return read_tuple(TupleRow.model_validate(value), gold=gold)

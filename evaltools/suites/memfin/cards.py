@@ -73,14 +73,7 @@ def forbidden_words(turn: Fields) -> Iterator[tuple[Place, str]]:
             if denial:
                 mark, tip = "look", say("denied: {words}", words=denial[0] + word)
             sentence = ENDS.split(reply[:start])[-1] + word + ENDS.split(reply[end:])[0]
-            place = Place(
-                "reply",
-                start,
-                end,
-                mark,
-                tooltip=tip,
-            )
-            yield place, sentence.strip()
+            yield Place("reply", start, end, mark, tooltip=tip), sentence.strip()
 
 
 def _phrases(turn: Fields) -> dict[str, str]:

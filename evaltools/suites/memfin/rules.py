@@ -8,11 +8,11 @@ measures. Their order counts: where several could match, the first wins. Source:
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from ...core.files import Fields, toml_beside
+from ...core.files import Fields, toml_of_package
 from ...core.metric import set_f1
 from .schema import Dialog, ProfileSnapshot, ProfileTruth, Turn
 
-LEXICON = toml_beside(__file__, "lexicon.toml")
+LEXICON = toml_of_package("suites/memfin/lexicon.toml")
 
 SOURCES = ("short_term", "long_term", "profile")
 

@@ -10,12 +10,13 @@ from pathlib import Path
 from pandas import DataFrame, Series
 from pydantic import Field, ValidationError
 
-from ...core.files import Fields, dumps, first_names, toml_beside
+from ...core.files import Fields, dumps, first_names, toml_of_package
 from ...core.messages import InputError, Problems, say
 from ...core.metric import make_metric
 from ...core.records import File, misfit, read_json, read_jsonl
 from ...core.suite import Source, SuiteOptions
 from ...core.workers import Workers
+from ...formats.source import at
 from ...report.run import Run
 from .rules import (
     LABELS,
@@ -28,7 +29,7 @@ from .rules import (
 )
 from .schema import Dialog
 
-TABLES = toml_beside(__file__, "metrics.toml")
+TABLES = toml_of_package("suites/memfin/metrics.toml")
 
 # ratios only
 METRICS: Fields = {row["name"]: make_metric(row) for row in TABLES["metric"]}
@@ -289,7 +290,7 @@ def score_dialog(
     try:
         record = Dialog.model_validate(dialog)
     except ValidationError as e:
-        misfit(e, problems.error, id=str(dialog.get("dialog_id", "")))
+        misfit(e, problems.error, id=str(at(dialog, "dialog_id") or ""))
         raise InputError(problems) from None
     if not record.valid_dialog or not record.turns:
         return []

@@ -81,8 +81,7 @@ def _places(case: Case) -> Iterator[Place]:
     promises = case["summary_non_definitive_evidence"]
     marks += [("bad", phrase, tip) for phrase in promises.get("definitive", [])]
     marks.sort(key=lambda mark: mark[1]["at"])
-    risks = case["summary_risk_coverage_evidence"]
-    for tag, due in risks.get("due", {}).items():
+    for tag, due in case["summary_risk_coverage_evidence"].get("due", {}).items():
         marks.append(("missing", due, f"{say('missing')}: {say(tag)}"))
     starts = [0, *accumulate(len(context) + 1 for context in case["contexts"])]
     for number, (kind, entity, tip) in enumerate(marks, 1):

@@ -222,16 +222,14 @@ class QuantityReader:
         if whole not in (10, 100) or self.words.behind(self.text, match.end()):
             return self.figure(match)
         for name in ("one", "other"):
-            share = int(match[name]) * 100 // whole
-            self._add(PERCENT, share, *match.span(name))
+            self._add(PERCENT, int(match[name]) * 100 // whole, *match.span(name))
         return match.end()
 
     def fraction(self, match: Match) -> int:
         """3분의 1, 3분의 1/2 as a percentage."""
         parts, share = (int(match[name] or match[name + "2"]) for name in ("parts", "share"))
         if parts:
-            share_of_100 = Decimal(100 * share) / parts
-            self._add(PERCENT, share_of_100, *match.span())
+            self._add(PERCENT, Decimal(100 * share) / parts, *match.span())
         return match.end()
 
     def _add(

@@ -189,8 +189,7 @@ class Rules(_Strict):
         for name, field in named:
             if self.tag_of(name) not in self.known_tags:
                 yield f"{field}: no tag {name!r}; {self.nearest_tag(name)}"
-        phrase_sets = (*self.known_tags.values(), *self.definitive)
-        for phrase_set in phrase_sets:
+        for phrase_set in (*self.known_tags.values(), *self.definitive):
             for name in phrase_set.let_off:
                 if name not in self.let_offs:
                     yield f"let_off: none is named {name!r}; {nearest(name, [*self.let_offs])}"

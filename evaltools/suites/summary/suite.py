@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 from pandas import DataFrame
 
-from ...core.files import Fields, Names, bytes_hash, dumps, toml_beside
+from ...core.files import Fields, Names, bytes_hash, dumps, toml_of_package
 from ...core.messages import Problems
 from ...core.metric import MetricTable, make_metric
 from ...core.records import File
@@ -50,7 +50,7 @@ def metrics(options: SummaryOptions) -> MetricTable:
     """The metrics under the rules in force, as metrics.toml has them in the order of reports."""
     thresholds = rules_in_force(options).thresholds
     table = []
-    for row in toml_beside(__file__, "metrics.toml")["metric"]:
+    for row in toml_of_package("suites/summary/metrics.toml")["metric"]:
         if options.judge != "off" and "bounds" in row:
             row["proportion"] = False
         threshold = thresholds.get(row["name"].removesuffix("_pass_rate"), 0)

@@ -12,10 +12,10 @@ from decimal import Decimal
 from operator import itemgetter
 from typing import NamedTuple
 
-from ...core.files import toml_beside
+from ...core.files import toml_of_package
 
 # characters that are read as others, and the words of numbers and of what stands around them
-NOTATION = toml_beside(__file__, "notation.toml")
+NOTATION = toml_of_package("suites/summary/notation.toml")
 
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
 # what is composed at once: putting n marks in order takes n² steps
@@ -75,8 +75,8 @@ HANGUL = "".join([*ONES, *SCALES])
 NATIVE = _words("native")
 for _ten, _n in [*NATIVE.items()]:
     if _n >= 10:
+        # tens and ones stand together: 열한
         NATIVE |= {_ten + one: _n + n for one, n in NATIVE.items() if n < 10}
-"""Tens and ones stand together: 열한."""
 
 TEN_THOUSAND = BIG["만"]
 

@@ -100,8 +100,7 @@ def _survey(path: Path) -> Survey:
     codes = keys.groupby(list(keys), sort=False, dropna=False).ngroup()
     rows["run"] = pd.Categorical.from_codes(codes, runs)
     default: Better = "none" if has_directions else "higher"
-    metrics = _metrics(rows, default, file)
-    return Survey(runs, rows, metrics, file.problems)
+    return Survey(runs, rows, _metrics(rows, default, file), file.problems)
 
 
 def _report(

@@ -174,6 +174,7 @@ def test_the_metric_function_takes_any_spelling_of_a_tuple() -> None:
         ({"match": "x"}, "no match policy 'x'"),
         ({"gold": [("본품#품질", "positive")]}, r"expected a dict or \(ref, term, polarity\), got"),
         ({"pred": ["pos"]}, r"expected a dict or \(ref, term, polarity\), got 'pos'"),
+        ({"gold": [1]}, r"expected a dict or \(ref, term, polarity\), got 1"),
     ],
 )
 def test_the_metric_function_refuses_what_it_does_not_know(wrong: dict, message: str) -> None:

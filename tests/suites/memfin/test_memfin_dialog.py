@@ -29,3 +29,5 @@ def test_what_does_not_fit_is_named() -> None:
     wrong = dialog(turns=[turn(status="lost")])
     with pytest.raises(et.InputError, match=r"turns\.0\.turn_status: .*'error', got 'lost'"):
         et.memfin.score_dialog(wrong)
+    with pytest.raises(et.InputError, match="expected a JSON object"):
+        et.memfin.score_dialog([wrong])

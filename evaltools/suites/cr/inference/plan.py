@@ -34,6 +34,7 @@ from ....core.tables import read_table
 from ....formats.convert import SENTIMENT
 from ....formats.source import Place, Source, where
 from ....llm.messages import Prices, address_in_force, chat, plain_url, strict_schema
+from ....report.page import asset
 from ..read import read_gold
 from ..schema import STAND_IN, Row, TupleRow
 from .protocol import RULES, Actions, Candidate, Conflict, Episode, Triplets
@@ -351,13 +352,12 @@ def _schema(
 
 def _prompts(refs: Names) -> dict[str, str]:
     """The instructions of every stage: those of its kind, then its own."""
-    folder = asset_dir("templates") / "cr"
     listed = "\n".join(f"- {ref}" for ref in refs)
     texts = {}
     for stage in AGENTS:
         kind = "extract" if stage in EXTRACTING else "review"
-        parts = [(folder / f"{name}.md").read_text("utf-8").strip() for name in (kind, stage)]
-        texts[stage] = "\n\n".join(parts).replace("{refs}", listed)
+        text = "\n\n".join(asset(f"cr/{name}.md") for name in (kind, stage))
+        texts[stage] = text.replace("{refs}", listed)
     return texts
 
 

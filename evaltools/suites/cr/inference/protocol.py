@@ -11,11 +11,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
-from ....core.files import Fields, Names, grouped, toml_beside
+from ....core.files import Fields, Names, grouped, toml_of_package
 
 Polarity = Literal["positive", "negative", "neutral", "mixed"]
 # the reasons, and what the arbiter and the flags go by
-RULES = toml_beside(__file__, "protocol.toml")
+RULES = toml_of_package("suites/cr/inference/protocol.toml")
 
 REASONS: list[str] = RULES["reasons"]
 

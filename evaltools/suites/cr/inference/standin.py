@@ -8,11 +8,11 @@ import json
 import re
 from collections.abc import Iterator
 
-from ....core.files import Fields, dumps, toml_beside
+from ....core.files import Fields, dumps, toml_of_package
 from ....llm.client import Client
 from ..schema import STAND_IN
 
-WORDS = toml_beside(__file__, "standin.toml")
+WORDS = toml_of_package("suites/cr/inference/standin.toml")
 CLAUSE = re.compile(f".*?(?:{'|'.join(map(re.escape, WORDS['clause_ends']))}|$)")
 
 
