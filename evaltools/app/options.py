@@ -232,10 +232,8 @@ class RunsCommand(click.Command):
         """As usual, with the options of the suite; says which options make nothing of runs that are scored already."""
         suite = self._suite_of(ctx, args)
         ctx.command = copy(self)
-        names = []
-        if suite:
-            own_names = [param.name for param in self.params]
-            names = [name for name in suite.options.settable() if name not in own_names]
+        names = suite.options.settable() if suite else []
+        if names:
             ctx.command.params = [*self.params, *suite_options(suite.options, names)]
         rest = click.Command.parse_args(ctx.command, ctx, args)
         typed = [

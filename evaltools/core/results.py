@@ -45,7 +45,7 @@ from .manifest import (
 from .messages import Problems, UsageError, language, shown_path
 from .metric import Better, as_ratios, columns_of, make_metric
 from .records import settings_of
-from .suite import Scored, Source, Suite, get_suite, with_columns
+from .suite import Scored, Source, Suite, decoded, get_suite, load_file, named_suite, own_code
 from .workers import Workers
 
 METRICS = "metrics.json"
@@ -96,7 +96,8 @@ def suite_of_manifest(manifest: Manifest, suite: str | Suite | None = None) -> S
 
     UsageError for one not known here, where it is not `suite`, and for a further metric that is none.
     """
-    suite = get_suite(suite or manifest.suite)
+    # no path of a file, which would be run
+    suite = get_suite(suite) if suite else named_suite(manifest.suite)
     if suite.name != manifest.suite:
         raise UsageError(f"{manifest.run} is a result of {manifest.suite}, not of {suite.name}")
     try:
@@ -139,8 +140,8 @@ def read_result(folder: Path, suite: str | Suite | None) -> Fields:
         content = MetricsFile.model_validate_json((folder / METRICS).read_bytes())
         frame = DataFrame([row.model_dump() for row in content.metrics])
         units = pd.read_parquet(folder / UNITS)
-        needed = columns_of(chain(*as_ratios(suite.table(options))))
-        units[[suite.unit, *needed]]  # KeyError where some are lacking
+        # KeyError where some are lacking
+        units[[suite.unit, *columns_of(chain(*as_ratios(suite.table(options))))]]
         estimates = from_public(frame)
     except (OSError, ValueError, KeyError, TypeError) as e:
         again = ["evaltools score", manifest.suite, *(i.path for i in manifest.inputs[:1])]
@@ -333,18 +334,32 @@ def score_units(
 
     InputError where records cannot be used, or none is left.
     """
-    found = suite.score(
-        source,
-        source.options,
-        problems,
-        workers,
-        aside,
-    )
+    with own_code(suite.file, f"score of the suite {suite.name}: "):
+        found = suite.score(
+            source,
+            source.options,
+            problems,
+            workers,
+            aside,
+        )
     scored = found if isinstance(found, Scored) else Scored(found)
     problems.raise_if_failed()
     if scored.units.empty:
         raise problems.fatal("no-rows", f"no {suite.unit} of it can be used", file=source.main)
     return scored._replace(units=with_columns(scored.units, suite))
+
+
+def with_columns(units: DataFrame, suite: Suite) -> DataFrame:
+    """The units with the columns that a file of metrics makes of them. UsageError where it makes none."""
+    path = suite.metrics_file
+    make_columns = load_file(path).get("columns") if path else None
+    if not path or not make_columns:
+        return units
+    with own_code(path, "columns(units): "):
+        columns = make_columns(decoded(units, suite))
+        if not columns.index.equals(units.index):
+            raise ValueError("expected a DataFrame with the index of the units")
+        return units.join(columns)
 
 
 def score_source(

@@ -24,15 +24,23 @@ from pydantic import BaseModel, ConfigDict
 from .. import BUILT_IN
 from .estimates import Check
 from .files import Fields, Names, resolve, sha256
-from .messages import Problems, UsageError, reason
+from .messages import InputError, Problems, UsageError, WorkFailed, reason
 from .metric import AnyMetric, MetricTable
 from .records import File, read_jsonl, short
+
+# keywords of `evaluate`, `study` and `compare`, and options of the commands
+TAKEN = {
+    "all", "baseline", "better", "candidate", "ci", "confidence", "csv", "difference", "fresh", "jobs", "lang", "margin",
+    "metric", "metrics", "n_resamples", "name", "on_error", "out", "paper", "power", "primary", "query", "quiet",
+    "resampling", "resume", "run", "runs", "scheduler", "seed", "seeds", "suite", "suite_file", "verbose", "workers",
+}  # fmt: skip
 
 
 class SuiteOptions(BaseModel):
     """Options of a suite that change its numbers. Every field goes into the policy and its hash.
 
-    The fields become options of the command line and keywords of `evaluate`; their descriptions are the help texts.
+    The fields become options of the command line and keywords of `evaluate`, whose own names (TAKEN) they cannot have;
+    their descriptions are the help texts.
 
     >>> class Options(SuiteOptions):
     ...     threshold: float = 0.5
@@ -128,7 +136,8 @@ class Suite:
     - `locate(path, name, options, problems)`: the `Source` of a run. `name` replaces the name that the path gives.
     - `runs(path, problems)`: where one input may hold several runs, their names; `locate` then gets each of them.
     - `score(source, options, problems, workers, aside)`: the units, a frame with one row a unit, or `Scored`. It reports
-      bad records to `problems`. Into the folder `aside` (None: nowhere) it may write files that belong to the result.
+      bad records to `problems`. Into the folder `aside` (None: nowhere, as under a query) it may write files that belong
+      to the result.
 
     Numbers
 
@@ -185,6 +194,13 @@ class Suite:
     file: Path | None = None
     metrics_file: Path | None = None
     further: tuple[AnyMetric, ...] = ()
+
+    def __post_init__(self) -> None:
+        if clash := sorted(TAKEN.intersection(self.options.model_fields)):
+            raise UsageError(
+                f"suite {self.name!r}: an option cannot be named {', '.join(clash)}; the names that are taken: "
+                f"{', '.join(sorted(TAKEN))}"
+            )
 
     def table(self, options: Any) -> MetricTable:
         """The metric table, with the metrics of a file."""
@@ -327,23 +343,26 @@ def suite_names() -> list[str]:
     return list(dict.fromkeys([*BUILT_IN, *FROM_FILES, *installed]))
 
 
-def get_suite(name: Any) -> Suite:
-    """A suite as it is, or that of a name: built in, of a file that was read or whose path the name is, or installed.
+def get_suite(suite: Any) -> Suite:
+    """A suite as it is, that of a name (`named_suite`), or that of a Python file whose path is given.
 
     UsageError for an unknown name, and for a suite that cannot be loaded.
 
     >>> get_suite("cr").title
     'Conflict Review'
     """
-    if isinstance(name, Suite):
-        return name
-    name = str(name)
+    if isinstance(suite, Suite):
+        return suite
+    name = str(suite)
+    return load_suite_file(resolve(name)) if name.endswith(".py") else named_suite(name)
+
+
+def named_suite(name: str) -> Suite:
+    """The suite of a name: built in, of a file that was read before, or installed. UsageError as `get_suite`."""
     if name in BUILT_IN:
         return import_module(f"{BUILT_IN[name]}.suite").SUITE
     if name in FROM_FILES:
         return FROM_FILES[name]
-    if name.endswith(".py"):
-        return load_suite_file(resolve(name))
     entry = next(iter(entry_points(group=ENTRY_POINTS, name=name)), None)
     if not entry:
         raise UsageError(
@@ -391,11 +410,17 @@ def _run_file(path: Path, content: str) -> Fields:
 
 
 @contextmanager
-def own_code(path: Path, what: str = "") -> Iterator[None]:
-    """UsageError with file and line for whatever code of a file of the user's raises, sys.exit too."""
+def own_code(path: Path | None, what: str = "") -> Iterator[None]:
+    """UsageError with file and line for whatever code of a file of the user's raises, sys.exit too.
+
+    What the package itself has to say of input or of lost work stays as it is, and so does all of a suite without a
+    file (None).
+    """
     try:
         yield
     except (Exception, SystemExit) as e:
+        if not path or isinstance(e, InputError | WorkFailed):
+            raise
         lines = [
             f.lineno for f in extract_tb(e.__traceback__) if f.filename == str(path.absolute())
         ]
@@ -410,34 +435,7 @@ def with_metrics(suite: Suite, path: Path) -> Suite:
     UsageError for a file that is no such thing, and for a name or a column that exists.
     """
     further: Any = load_file(path).get("METRICS")
-    is_table = isinstance(further, list | tuple) and len(further) > 0
-    if not is_table or not all(isinstance(metric, AnyMetric) for metric in further):
+    is_list = isinstance(further, list | tuple) and further
+    if not is_list or not all(isinstance(metric, AnyMetric) for metric in further):
         raise UsageError(f"{path}: expected METRICS = [et.Metric(...), ...]")
     return replace(suite, further=tuple(further), metrics_file=path)
-
-
-def with_columns(units: DataFrame, suite: Suite) -> DataFrame:
-    """The units with the columns that a file of metrics makes of them. UsageError where it makes none."""
-    path = suite.metrics_file
-    make_columns = load_file(path).get("columns") if path else None
-    if not path or not make_columns:
-        return units
-    with own_code(path, "columns(units): "):
-        columns = make_columns(decoded(units, suite))
-        if not columns.index.equals(units.index):
-            raise ValueError("expected a DataFrame with the index of the units")
-        return units.join(columns)
-
-
-def suite_of_path(path: Path) -> str:
-    """The name of the suite whose files are named as an input is. UsageError where that is none.
-
-    >>> from .files import example
-    >>> suite_of_path(example("cr/no_memory__seed1_proposed"))
-    'cr'
-    """
-    for name in BUILT_IN:
-        for pattern in get_suite(name).recognised:
-            if path.match(pattern) or (path.is_dir() and next(path.glob(pattern), None)):
-                return name
-    raise UsageError(f"{path} does not say by its name which suite it is of: name it with --suite")

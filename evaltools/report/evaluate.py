@@ -13,6 +13,7 @@ import numpy as np
 from pandas import Series
 from pyarrow import ArrowException
 
+from .. import BUILT_IN
 from ..core.estimates import Method, Resampling
 from ..core.files import (
     LONGEST_NAME,
@@ -43,7 +44,7 @@ from ..core.results import (
     suite_of_manifest,
     write_result,
 )
-from ..core.suite import Suite, get_suite, suite_of_path, with_metrics
+from ..core.suite import Suite, get_suite, with_metrics
 from ..core.tables import as_files, is_data, is_path
 from ..core.workers import Workers
 from .result import Result, require_comparable
@@ -99,24 +100,19 @@ def evaluate(
     suite = get_suite(suite)
     if metrics is not None:
         suite = with_metrics(suite, Path(str(metrics)))
-    settings = {
-        "n_resamples": n_resamples,
-        "confidence": confidence,
-        "method": ci,
-        "seed": seed,
-    }
     resampling = settings_of(
         Resampling,
         "settings of the intervals",
         dict(resampling or {}),
-        settings,
+        {"n_resamples": n_resamples, "confidence": confidence, "method": ci, "seed": seed},
     )
-    recorded = {"on_error": on_error, "name": name, "query": query}
     with as_files(run, options) as (path, values):
         problems = Problems(on_error)
         out = None if out is None else resolve(out)
         source = replace(locate(suite, path, name, values, problems), out=out)
-        manifest = planned_manifest(suite, source, resampling, recorded)
+        manifest = planned_manifest(
+            suite, source, resampling, {"on_error": on_error, "name": name, "query": query}
+        )
         folder = out and out / "results" / source.name
         if folder:
             carried = require_target(folder, suite, source, fresh)
@@ -124,7 +120,7 @@ def evaluate(
                 return load(folder, suite=suite)
         with whole_folder(folder, carried) if folder else nullcontext() as aside:
             units, manifest = score_source(
-                suite, source, manifest, problems, workers or Workers(), aside
+                suite, source, manifest, problems, workers or Workers(), None if query else aside
             )
             run = make_run(suite, source.options, units, manifest)
             run = run.where(query) if query else run
@@ -373,10 +369,15 @@ def read_runs(
 
 
 def suite_of_run(path: str | Path) -> Suite:
-    """The suite of a results folder, or of a run to score. UsageError where that is none or several."""
+    """The suite of a results folder, or of a run to score, by the names of its files. UsageError where that is none."""
     path = resolve(path)
-    manifest = read_manifest(path)
-    return get_suite(suite_of_path(path)) if manifest is None else suite_of_manifest(manifest)
+    if manifest := read_manifest(path):
+        return suite_of_manifest(manifest)
+    for suite in map(get_suite, BUILT_IN):
+        for pattern in suite.recognised:
+            if path.match(pattern) or (path.is_dir() and next(path.glob(pattern), None)):
+                return suite
+    raise UsageError(f"{path} does not say by its name which suite it is of: name it with --suite")
 
 
 def group(runs: Iterable[Run]) -> Conditions:

@@ -31,6 +31,7 @@ from ..core.estimates import (
 )
 from ..core.files import EXAMPLES, bytes_hash, dumps
 from ..core.messages import language, listed, say
+from ..core.suite import own_code
 from . import study_sentences
 from .page import macros
 from .samples import groups_of_change, groups_of_run
@@ -127,7 +128,8 @@ def run_checks(run: Run) -> list[Check]:
         message = say("Only a part of the samples: {query}", query=run.query)
         checks.append(Check("query", "info", message))
     if run.suite.checks:
-        checks += run.suite.checks(run)
+        with own_code(run.suite.file, f"checks of the suite {run.suite.name}: "):
+            checks += run.suite.checks(run)
     for check in checks:
         for name in check.blocks:
             run.metric(name)  # says so of one that there is not, which would block nothing

@@ -2,16 +2,15 @@
 
 import math
 from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, create_model
 
 import evaltools as et
-from evaltools.core.suite import (
-    get_suite,
-)
+from evaltools.core.suite import TAKEN, get_suite
 from tests.files import write_lines
 
 INPUTS = {
@@ -93,6 +92,10 @@ def test_a_field_named_line_is_the_users() -> None:
         ({"name": "cr"}, "'cr': that is the name of a built-in suite"),
         ({"unit": "no"}, "a pydantic model with the field no"),
         ({"headline": ["no"]}, "headline names no"),
+        (
+            {"options": create_model("Odd", __base__=et.SuiteOptions, seed=(int, 0))},
+            "an option cannot be named seed; the names that are taken: all, baseline, better",
+        ),
     ],
 )
 def test_a_suite_that_makes_no_sense_is_refused_when_it_is_made(changed: Any, said: str) -> None:
@@ -108,3 +111,4 @@ def test_a_suite_that_makes_no_sense_is_refused_when_it_is_made(changed: Any, sa
     }
     with pytest.raises(et.UsageError, match=said):
         et.jsonl_suite(fields.pop("name"), **fields)
+    assert {*signature(et.evaluate).parameters} <= TAKEN | {"options"}

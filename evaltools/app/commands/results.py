@@ -22,7 +22,7 @@ from ...core.messages import FAILED, GATE_NOT_MET, Problems, UsageError, echo, s
 from ...core.metric import metric_title
 from ...core.records import read_model
 from ...core.results import METRICS, NO_MANIFEST, SPOILT, MetricsFile, run_folders, spoilt_files
-from ...core.suite import get_suite
+from ...core.suite import named_suite
 from ...report.evaluate import compare, evaluate, load, study
 from ...report.page import environment
 from ...report.run import Run
@@ -368,7 +368,7 @@ def _make_again(
     UsageError for what a manifest, which may be another's, is not trusted with: a file of metrics, unless it is given
     now, and options that decide a number by what is sent or spent. InputError for an input that is not there.
     """
-    suite = get_suite(member.suite)
+    suite = named_suite(member.suite)
     options = member.options
     if options.get("metrics") and not settings["metrics"]:
         raise UsageError(
