@@ -243,15 +243,11 @@ def _score(batch: Batch, runs: Sequence[Input]) -> list[Input]:
     if len(runs) == 1:  # its shards are spread over the processes, else the runs are
         settings["workers"] = workers
         workers = Workers()
-    tasks = {}
-    for one in runs:
-        if not one.is_scored:
-            tasks[one.name] = (
-                batch.suite_name,
-                one.path,
-                language(),
-                {**settings, "name": one.located_as},
-            )
+    tasks = {
+        one.name: (batch.suite_name, one.path, language(), {**settings, "name": one.located_as})
+        for one in runs
+        if not one.is_scored
+    }
     run_all(batch, _score_run, tasks, workers)
     found = [one for one in runs if one.name not in batch.lost]
     batch.done.update(one.name for one in found)
@@ -268,9 +264,8 @@ def _runs_at(
     suite = batch.suite
     folders = run_folders(resolve(path)) if stored else []
     for folder in folders:
-        run = load(folder, suite=suite)
         yield Input(
-            safe_name(run.name),
+            safe_name(load(folder, suite=suite).name),
             path,
             folder,
             is_scored=True,
