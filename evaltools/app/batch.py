@@ -68,13 +68,16 @@ class Batch:
     @property
     def suite_options(self) -> Fields:
         """The options of the suite."""
-        names = self.suite.options.model_fields
-        return {name: value for name, value in self.options.items() if name in names}
+        fields = self.suite.options.model_fields
+        return {name: self.options[name] for name in fields if name in self.options}
 
     def workers(self, label: str) -> Workers:
         """Where work is done, and what the progress bar calls it."""
-        label = "" if self.options["quiet"] else label
-        return Workers(self.options["jobs"], self.options["scheduler"], label)
+        return Workers(
+            self.options["jobs"],
+            self.options["scheduler"],
+            "" if self.options["quiet"] else label,
+        )
 
 
 class Input(NamedTuple):

@@ -25,8 +25,8 @@ from ..core.commands import (
     verbose_option,
 )
 from ..core.files import find_runs, resolve, safe_name
+from ..core.manifest import read_manifest
 from ..core.messages import LANGUAGES, PACKAGE, UsageError, echo
-from ..core.results import run_folders
 from ..core.suite import get_suite
 from ..core.workers import Workers
 from ..report.evaluate import suite_of_run
@@ -241,9 +241,9 @@ class RunsCommand(click.Command):
             for name in (*RESAMPLING, *names)
             if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
         ]
-        if typed and ctx.get_parameter_source("quiet") is not ParameterSource.COMMANDLINE:
+        if typed and not ctx.params["quiet"]:
             for run in ctx.params.get("runs") or [ctx.params["baseline"], ctx.params["candidate"]]:
-                if any(run_folders(resolve(path)) for path in find_runs(run)):
+                if any(read_manifest(resolve(path)) for path in find_runs(run)):
                     echo(
                         f"warning: {run}: scored already, kept as it is without {', '.join(typed)}",
                         err=True,

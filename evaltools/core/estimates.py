@@ -371,7 +371,7 @@ def one_sided_missing(
             "{n} of {of} values of {shown} are wholly or partly missing on one side ({baseline} lacks {missing_baseline}, "
             "{candidate} lacks {missing_candidate})"
         )
-        if pd.notna(row["delta_worst"]) and pd.notna(row["delta_best"]):
+        if pd.notna(row["delta_worst"]):
             text += (
                 "; were they all the worst, the difference over all {of} would be {delta_worst}, all the best, "
                 "{delta_best}"

@@ -18,7 +18,18 @@ from pydantic import BaseModel, ConfigDict
 
 from .. import __version__
 from .estimates import Resampling
-from .files import YOURS, Fields, Names, beside, bytes_hash, dumps, first_names, sha256, write_json
+from .files import (
+    YOURS,
+    Fields,
+    Names,
+    beside,
+    bytes_hash,
+    content_hash,
+    dumps,
+    first_names,
+    sha256,
+    write_json,
+)
 from .messages import Severity, UsageError, echo
 
 NAME = "manifest.json"
@@ -229,7 +240,7 @@ def changed_files(folder: Path, files: Mapping[str, str]) -> list[str]:
         path = folder / name
         try:
             is_inside = path.resolve().is_relative_to(folder.resolve())
-            is_whole = is_inside and path.is_file() and sha256(path) == written
+            is_whole = is_inside and path.is_file() and content_hash(path) == written
         except (OSError, ValueError):  # a name that no file can have
             is_whole = False
         if not is_whole:

@@ -42,7 +42,7 @@ from .manifest import (
     require_replaceable,
     versions,
 )
-from .messages import Problems, UsageError, language, shown_path
+from .messages import Problems, UsageError, echo, language, shown_path
 from .metric import Better, as_ratios, columns_of, make_metric
 from .records import settings_of
 from .suite import Scored, Source, Suite, decoded, get_suite, load_file, named_suite, own_code
@@ -70,8 +70,10 @@ def result_hash(folder: Path) -> str:
     return bytes_hash(dumps(manifest.files).encode()) if manifest else ""
 
 
-def run_folders(folder: Path) -> list[Path]:
+def run_folders(folder: Path, note: bool = True) -> list[Path]:
     """The folders of the runs whose results a folder stands for: itself, or those of a study's condition; else none.
+
+    `note`: whether to say which runs were scored again since.
 
     InputError where one that the manifest names holds no result, and for units without a manifest that can be read.
     """
@@ -81,12 +83,18 @@ def run_folders(folder: Path) -> list[Path]:
             raise Problems().fatal("no-manifest", NO_MANIFEST, file=folder / NAME)
         return []
     folders = [folder / place for place in manifest.folders]
-    for run in folders:
-        if not read_manifest(run):
+    for path in folders:
+        run = read_manifest(path)
+        if not run:
             raise Problems().fatal(
                 "missing-run",
-                f"names {run.resolve()}, which holds no result any more",
+                f"names {path.resolve()}, which holds no result any more",
                 file=folder / NAME,
+            )
+        if note and run.started > manifest.started:
+            echo(
+                f"note: {run.run} was scored again after {folder} was made: report it anew",
+                err=True,
             )
     return folders or [folder]
 

@@ -146,10 +146,10 @@ def run_checks(run: Run) -> list[Check]:
     return worst_first(checks)
 
 
-def study_checks(study: Result) -> list[Check]:
+def study_checks(study: Result, *metrics: str) -> list[Check]:
     """What the checks of its runs found, and those of units and seeds that some runs lack; the worst first.
 
-    What is missing on one side is looked for on the metrics that lead.
+    What is missing on one side is looked for on these metrics, by default those that lead.
     """
     checks = [
         *lacking(
@@ -159,7 +159,7 @@ def study_checks(study: Result) -> list[Check]:
         )
     ]
     if study.candidates:
-        differences = study.rows_of(*study.headline)
+        differences = study.rows_of(*metrics or study.headline)
         checks += [
             *one_sided_missing(differences, partial(number, signed=True)),
             *not_random(differences),

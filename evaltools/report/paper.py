@@ -125,8 +125,10 @@ def methods(result: Result) -> str:
 def paragraphs(result: Result) -> list[str]:
     """Methods and results in words, ready to be adapted."""
     doubts = [check.message.rstrip(".") for check in result.doubts()]
-    outcomes = [f"{text.rstrip('.')}." for text in study_sentences.outcomes(result)]
-    parts = [methods(result), " ".join(outcomes)]
+    parts = [
+        methods(result),
+        " ".join(f"{text.rstrip('.')}." for text in study_sentences.outcomes(result)),
+    ]
     if doubts:
         parts.append(f"To bear in mind: {'; '.join(doubts)}.")
     return parts

@@ -26,7 +26,7 @@ from .effects import MIN_UNITS, ROUGH, Effect, paired, same_questions
 from .formulas import Draws, p_of_t, smallest_shown, widest
 from .influence import Array, Cells, Condition, Formula, Runs, label
 from .intervals import Interval, draws_of, interval_of
-from .multiple import NOT_RANDOM, holm, lacking, max_t, sign_flip
+from .multiple import holm, lacking, max_t, sign_flip
 
 # The columns of comparison.csv, in order.
 CONTRACT = (
@@ -55,7 +55,7 @@ class Comparison(NamedTuple):
     their difference: means over seeds. `ci_low`, `ci_high`: docs/statistics.md, at 1 - `level`:
     where several metrics or candidates are tested together intervals are adjusted as p is. `n_differ`:
     paired units whose own numerator or denominator differs. `missing_baseline`, `missing_candidate`:
-    cells (of `n_cells`) that this side lacks; `delta_worst`, `delta_best`: the difference over all cells
+    cells (of `n_cells`, those that count) that this side lacks; `delta_worst`, `delta_best`: the difference over all cells
     if these were the worst, or the best, for the candidate. `delta`, that of the pairs, may lie outside: values
     without a partner are known too. `not_random`: what is missing is not missing at random,
     so that there is no p, no interval and no verdict.
@@ -268,9 +268,9 @@ def _test(
     rows: DataFrame,
     resampling: Resampling,
     n_permutations: int,
-    level: float | None = None,
+    level: float | None,
 ) -> None:
-    """Give the rows p_value, not_random, p_adjusted and, of intervals of this level, the level of each in its family.
+    """Give the rows p_value, p_adjusted and, of intervals of this level, the level of each in its family.
 
     What is not missing at random has no p; each metric of each pair is asked alone.
     """
@@ -281,7 +281,6 @@ def _test(
             by_unit[:, own.index], n_permutations, resampling.seed, own["mid"].to_numpy()
         )
         rows.loc[own.index, "p_value"] = np.fmax(flips, own["p_seeds"])
-    rows["not_random"] = rows["p_random"] <= NOT_RANDOM
     rows.loc[rows["not_random"] | rows["delta"].isna(), ["p_value", "p_seeds"]] = np.nan
     rows["effect"] = rows["effect"].mask(rows["not_random"], None)
     rows["level"], rows["p_adjusted"] = level, np.nan

@@ -279,8 +279,7 @@ def unit_values(
     """
     (run,) = label([("", {"": units})], table, unit)
     cells = run.cells(metric).per_unit()
-    values = Series(cells.own_values[0], run.units, name=metric)
-    return values.reindex(units[unit].unique())
+    return Series(cells.own_values[0], run.units, name=metric).reindex(units[unit].unique())
 
 
 def unit_changes(

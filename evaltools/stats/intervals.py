@@ -1,7 +1,7 @@
 """Intervals of one run, of a condition over its seeds, and of paired differences: the rows of docs/statistics.md."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -137,6 +137,16 @@ def _wider(one: Interval, other: Interval) -> Interval:
     return Interval(np.fmin(one.low, other.low), np.fmax(one.high, other.high), method)
 
 
+def _within_limits(
+    e: Effect,
+    bounds: Any,
+    method: str,
+) -> Interval:
+    """An interval of an effect, cut off at its limits."""
+    low, high = np.clip(bounds, *e.limits)
+    return Interval(low, high, method)
+
+
 def _t_interval(
     e: Effect,
     alpha: float,
@@ -154,8 +164,7 @@ def _t_interval(
         level = 2 * ndtr(-np.sqrt(n / (n - 1)) * t_quantile(n - 1, alpha))
         bounds = draws.bounds(level)
         low, high, method = min(low, bounds[0]), max(high, bounds[1]), "bca-t"
-    low, high = np.clip([low, high], *e.limits)
-    return Interval(low, high, method)
+    return _within_limits(e, [low, high], method)
 
 
 def _of_difference(
@@ -180,14 +189,14 @@ def _of_difference(
     found = _t_interval(e, alpha) if is_many else Interval()
     if found.method == "none" and e.n_effective > 1:
         span = (e.limits[1] - e.limits[0]) / 2
-        low, high = gains_and_losses(
+        bounds = gains_and_losses(
             e.differences,
             e.shares,
             span,
             alpha,
             unseen,
-        ).clip(*e.limits)
-        found = Interval(low, high, "mover")
+        )
+        found = _within_limits(e, bounds, "mover")
     return found
 
 
@@ -213,8 +222,7 @@ def _over_seeds(
         return Interval(*bounds, "score-t")
     found, half = Interval(), error * critical
     if error and (e.is_within or e.n_units >= MIN_UNITS):
-        low, high = np.clip([e.value - half, e.value + half], *e.limits)
-        found = Interval(low, high, "components")
+        found = _within_limits(e, [e.value - half, e.value + half], "components")
     # or so few differ that no signs of theirs could bring p within the level
     if e.is_difference and e.is_within and (not error or e.differs.sum() < 1 - np.log2(unseen)):
         found = _wider(found, _of_difference(e, alpha, unseen))
@@ -256,13 +264,13 @@ def _joined(
         is_known = not part.n_units and (e.is_difference or e.parts)
         unknown = (part.value, part.value) if is_known else part.limits
         ends.append(unknown if bound.method == "none" else bound[:2])
-    low, high = mover(
+    bounds = mover(
         np.array([part.value for part in parts]),
         np.array(ends),
         np.stack([part.errors for part in parts], axis=1),
         signs,
-    ).clip(*e.limits)
-    return Interval(low, high, "mover")
+    )
+    return _within_limits(e, bounds, "mover")
 
 
 # --- tables of estimates

@@ -117,8 +117,10 @@ def _as_large(
     for sums in _null_sums(d, n_permutations, seed):
         sizes = np.abs(sums)
         n_patterns += len(sizes)
-        counts[0] += (sizes >= observed - slack).sum(axis=0)
-        counts[1] += (sizes > observed + slack).sum(axis=0)
+        counts += [
+            (sizes >= observed - slack).sum(axis=0),
+            (sizes > observed + slack).sum(axis=0),
+        ]
     return counts / n_patterns
 
 
@@ -226,62 +228,69 @@ def lacking(
 ) -> dict[str, Any]:
     """What each side of a metric lacks of the other's cells, over the same samples, and what that could change.
 
-    - n_cells: cells that either side has: a sample under a seed, of each side where seeds do not pair;
-    - missing_baseline, missing_candidate: cells of the other side that are missing here, wholly or in some trials;
+    - n_cells: cells that count in a denominator on either side, or that one side lacks: a sample under a seed, of each
+      side where seeds do not pair;
+    - missing_baseline, missing_candidate: cells of the other side that are missing here, wholly or in some trials, and
+      could count here;
     - delta_worst, delta_best: the difference over all n_cells if those were the worst, or the best, for the
       candidate: at the limits of the metric, without one at the least or greatest value seen;
-    - p_random: p that what is missing is missing at random; few_missing: whether it is too little to tell.
+    - not_random: whether what is missing is not missing at random; few_missing: whether it is too little to tell.
 
-    A cell that is lacking weighs in the denominator what it weighs on the other side.
+    A cell that is lacking weighs in the denominator what its sample does wherever it was seen; in a denominator that is
+    a run's own, where samples do not weigh alike everywhere, the most that any weighs.
     """
     is_paired = a.seeds == b.seeds
-    on_a, on_b = (side.present.any(axis=0) for side in (a, b))
-    limits = np.array(a.formula.ends)
-    if not np.isfinite(limits).all():
-        seen = np.concatenate([side.own_values.ravel() for side in (a, b)])
-        of_seen = np.fmin.reduce(seen), np.fmax.reduce(seen)
-        limits = np.where(np.isfinite(limits), limits, of_seen)
-    p, ends, n_lacking = [], [], []
+    sums = np.concatenate([a.sums, b.sums], axis=1)
+    ends_of_metric = a.formula.ends
+    seen = a.formula.values(sums)
+    of_seen = np.fmin.reduce(seen, axis=None), np.fmax.reduce(seen, axis=None)
+    limits = np.where(
+        np.isfinite(ends_of_metric),
+        ends_of_metric,
+        of_seen,
+    )
+    _, weights, _, n_rows = sums
+    weight = weights.max(axis=0)
+    is_own = (n_rows > 0) & (weights < (1 - 1e-9) * weight)
+    weight = np.where(is_own.any(axis=(0, 1)), weight.max(axis=0), weight)
+    p, ends, lacks, counted = [], [], [], []
     for side, other in ((a, b), (b, a)):
         here, there = (np.minimum(each.sums[3, ..., 0], 1) for each in (side, other))
-        weight = other.den
         if not is_paired:
             there = there.max(axis=0)
-            n_seeds = np.maximum(other.present.sum(axis=0), 1)
-            weight = weight.sum(axis=0) / n_seeds[:, None]
         # a whole cell, or what more of its trials is missing here than there
-        part = (there - here).clip(0) / np.where(there > 0, there, 1)
-        is_lacking = part > 0
-        n_lacking.append(is_lacking.sum())
-        is_missing = is_lacking.any(axis=0)
-        missing = _own_values(other.where(is_missing))
-        rest = _own_values(other.where(on_a & on_b & ~is_missing))
-        if len(missing):
-            p.append(p_random(missing, rest))
+        part = (there - here).clip(0) / np.maximum(there, 1e-300)
+        lacks.append((part > 0) & weight.any(axis=-1))
+        counted.append(lacks[-1] | side.den.any(axis=-1))
+        is_missing = lacks[-1].any(axis=0)
+        if is_missing.any():
+            on_both = a.present.any(axis=0) & b.present.any(axis=0)
+            p.append(
+                p_random(
+                    _own_values(other.where(is_missing)),
+                    _own_values(other.where(on_both & ~is_missing)),
+                )
+            )
         kept = replace(side, sums=side.sums * (1 - part)[..., None])
         added = (part[..., None] * weight).sum(axis=1)
-        shares = added / np.maximum(kept.den.sum(axis=1) + added, 1e-300)
         # of several ratios the one that lacks most
-        share = shares.max(axis=1)
+        share = (added / np.maximum(kept.totals[1] + added, 1e-300)).max(axis=1)
         # of a seed that has no value here all is missing
-        value = np.where(share < 1, kept.value, 0)
-        at_ends = np.outer(share, limits)
-        at_ends += ((1 - share) * value)[:, None]
-        known = at_ends[~np.isnan(value)]
-        ends.append(known.sum(axis=0) / (len(known) or np.nan))
+        value = np.where(share < 1, (1 - share) * kept.value, 0)
+        known = ~np.isnan(value)
+        lost = share[known].sum() * limits
+        ends.append((np.nansum(value) + lost) / (known.sum() or np.nan))
     ends_of_delta = ends[1] - ends[0][::-1]
     worst, best = ends_of_delta[:: -1 if a.formula.metric.better == "lower" else 1]
-    n_cells = (on_a | on_b).sum() * (a.n_seeds + b.n_seeds)
-    if is_paired:
-        n_cells = (a.present | b.present).sum()
+    cells = np.any(counted, axis=0) if is_paired else np.concatenate(counted)
     # Bonferroni over the sides that can be tested
     n_tested = np.isfinite(p).sum()
     return {
-        "n_cells": n_cells,
-        "missing_baseline": n_lacking[0],
-        "missing_candidate": n_lacking[1],
+        "n_cells": cells.sum(),
+        "missing_baseline": lacks[0].sum(),
+        "missing_candidate": lacks[1].sum(),
         "delta_worst": worst,
         "delta_best": best,
-        "p_random": np.fmin.reduce(p, initial=np.nan) * n_tested,
+        "not_random": np.fmin.reduce(p, initial=np.nan) * n_tested <= NOT_RANDOM,
         "few_missing": n_tested < len(p),
     }

@@ -6,6 +6,7 @@
 import math
 import operator
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,8 +18,8 @@ from click.exceptions import Exit
 from ...core.commands import PATH, suite_file_option
 from ...core.estimates import NUMBERS, Row
 from ...core.files import Fields, first_names, nearest, refuse_input, sha256, write_text
-from ...core.manifest import NAME, OF_DESKTOPS, Manifest, Member, read_manifest
-from ...core.messages import FAILED, GATE_NOT_MET, Problems, UsageError, echo, speaking
+from ...core.manifest import NAME, OF_DESKTOPS, Manifest, Member
+from ...core.messages import FAILED, GATE_NOT_MET, InputError, Problems, UsageError, echo, speaking
 from ...core.metric import metric_title
 from ...core.records import read_model
 from ...core.results import METRICS, NO_MANIFEST, SPOILT, MetricsFile, run_folders, spoilt_files
@@ -125,15 +126,9 @@ def read_metrics(path: Path) -> MetricsFile:
     problems = Problems()
     manifest = file.parent / NAME
     if manifest.exists():
-        recorded = read_model(manifest, Manifest)
-        for place in recorded.folders:
-            run = read_manifest(file.parent / place)
-            if run and run.started > recorded.started:
-                echo(
-                    f"note: {run.run} was scored again after {file} was made: report it anew",
-                    err=True,
-                )
-        spoilt = spoilt_files(file.parent, recorded)
+        with suppress(InputError):  # bounds need no run of an aggregate
+            run_folders(file.parent)
+        spoilt = spoilt_files(file.parent, read_model(manifest, Manifest))
         for name in spoilt if file.name == METRICS else [file.name]:
             problems.error("spoilt-result", f"{name!r} {SPOILT}", file=manifest)
     elif beside := sorted(
@@ -154,7 +149,7 @@ def read_metrics(path: Path) -> MetricsFile:
 def _folders(path: Path) -> list[Path]:
     """The results folders of a result's runs; the result itself where it has neither a manifest nor units."""
     folder = path.parent if path.is_file() else path
-    return run_folders(folder.resolve()) or [path]
+    return run_folders(folder.resolve(), note=False) or [path]
 
 
 def _bound(
@@ -233,8 +228,7 @@ def _against_baseline(
     rows = [Requirement(name, False, BLOCKED) for name in lost]
     for name in margins.keys() - lost:
         study.directed(name)  # says so where no difference is harm
-    measured = [name for name in names if name not in study.blocked]
-    for name in measured:
+    for name in [name for name in names if name not in study.blocked]:
         # one with a margin is a test of its own, as a primary metric is
         own = replace(study, declared=name) if name in margins else study
         for row in own.rows_of(name).to_dict("records"):  # none where it has no direction
@@ -345,10 +339,9 @@ def rerun(
         ]
     for name in {**then, **now}:
         was, found = then.get(name), now.get(name)
+        is_same = was == found
         if isinstance(was, float) and isinstance(found, float):
             is_same = math.isclose(was, found, rel_tol=ROUNDING)
-        else:
-            is_same = was == found
         if not is_same:
             differences.append(f"{name}: {found}, was {was}")
     for line in differences:
@@ -392,9 +385,12 @@ def _make_again(
             )
         found.sort(key=lambda path: sha256(path) != entry.sha256)
         files[entry.path] = str(found[0])
-    known = [name for name in suite.options.free() if name in options]
     # one that names an input names it where that is now
-    free: Fields = {name: files.get(str(Path(str(options[name]))), options[name]) for name in known}
+    free: Fields = {
+        name: files.get(str(Path(str(options[name]))), options[name])
+        for name in suite.options.free()
+        if name in options
+    }
     return evaluate(
         suite,
         files[member.inputs[0].path],
