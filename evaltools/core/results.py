@@ -73,9 +73,8 @@ def result_hash(folder: Path) -> str:
 def run_folders(folder: Path, note: bool = True) -> list[Path]:
     """The folders of the runs whose results a folder stands for: itself, or those of a study's condition; else none.
 
-    `note`: whether to say which runs were scored again since.
-
-    InputError where one that the manifest names holds no result, and for units without a manifest that can be read.
+    `note`: say which runs were scored again since. InputError where one that the manifest names holds no result, and for
+    units without a manifest that can be read.
     """
     manifest = read_manifest(folder)
     if not manifest:
@@ -92,10 +91,8 @@ def run_folders(folder: Path, note: bool = True) -> list[Path]:
                 file=folder / NAME,
             )
         if note and run.started > manifest.started:
-            echo(
-                f"note: {run.run} was scored again after {folder} was made: report it anew",
-                err=True,
-            )
+            again = f"note: {run.run} was scored again after {folder} was made: report it anew"
+            echo(again, err=True)
     return folders or [folder]
 
 

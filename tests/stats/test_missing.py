@@ -102,7 +102,7 @@ def test_half_the_values_missing_where_they_are_low_buys_no_verdict() -> None:
     assert found["delta_worst"] < 0 < found["delta_best"]
     # ranks do not tell such a pair apart either
     both = ranks(labelled([JUDGE], {"": a}, {"": b}), "judge", R)
-    assert both[["rank_low", "rank_high"]].to_numpy().tolist() == [[1, 2], [1, 2]]
+    assert both[["rank_low", "rank_high"]].values.tolist() == [[1, 2], [1, 2]]
 
 
 def test_what_is_missing_at_random_stays_usable() -> None:

@@ -73,16 +73,19 @@ def _places(case: Case) -> Iterator[Place]:
     Figures with their passage under one number, definitive phrases, and what is missing.
     """
     accuracy = case["summary_accuracy_evidence"]
-    marks: list[tuple[str, Evidence, str]] = []
-    for entity in accuracy.get("supported", []):
-        marks.append(("good", entity, source_sentence(entity, case["contexts"])))
+    marks = [
+        ("good", entity, source_sentence(entity, case["contexts"]))
+        for entity in accuracy.get("supported", [])
+    ]
     marks += [("bad", each, compared(each, case)) for each in accuracy.get("unsupported", [])]
     tip = say("Definitive phrases")
     promises = case["summary_non_definitive_evidence"]
     marks += [("bad", phrase, tip) for phrase in promises.get("definitive", [])]
     marks.sort(key=lambda mark: mark[1]["at"])
-    for tag, due in case["summary_risk_coverage_evidence"].get("due", {}).items():
-        marks.append(("missing", due, f"{say('missing')}: {say(tag)}"))
+    marks += [
+        ("missing", due, f"{say('missing')}: {say(tag)}")
+        for tag, due in case["summary_risk_coverage_evidence"].get("due", {}).items()
+    ]
     starts = [0, *accumulate(len(context) + 1 for context in case["contexts"])]
     for number, (kind, entity, tip) in enumerate(marks, 1):
         offset = starts[entity.get("context", 0)]

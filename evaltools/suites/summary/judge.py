@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -23,7 +23,7 @@ from ...core.files import Fields, asset_dir, dumps
 from ...core.messages import Problems, bar
 from ...llm.client import Answer, Client, in_background
 from ...llm.messages import chat, strict_schema
-from .rules import FOLLOWUP_TAG, JUDGED
+from .rules import FOLLOWUP_TAG, JUDGED, Rules
 from .scoring import BARE_NOUN
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ def answers(
 def judge_units(
     units: DataFrame,
     options: SummaryOptions,
-    thresholds: Mapping[str, float],
+    rules: Rules,
     problems: Problems,
     label: str,
 ) -> tuple[DataFrame, dict[str, int]]:
@@ -226,7 +226,7 @@ def judge_units(
         if answer.reply is not None:
             models[answer.call.model or "not named"] += 1
         evidence = json.loads(case[f"{metric}_evidence"])
-        if columns.get("_decided_by") == "llm" and columns[""] >= thresholds[metric] - 1e-12:
+        if columns.get("_decided_by") == "llm" and rules.passed(metric, columns[""]):
             if metric == "summary_accuracy":
                 judged.at[row, "any_unsupported"] = False
             evidence["rules"] = {

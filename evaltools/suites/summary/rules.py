@@ -208,6 +208,10 @@ class Rules(_Strict):
                 except ValueError as e:
                     yield f"{name} of {of}: {e}"
 
+    def passed(self, metric: str, score: Any) -> Any:
+        """Whether a score, or each of a column, reaches the threshold of a metric but for rounding; one without is 0."""
+        return score >= self.thresholds.get(metric, 0) - 1e-12
+
     @cached_property
     def known_tags(self) -> dict[str, PhraseSet]:
         """All tags with their phrases, that of the follow-up last."""

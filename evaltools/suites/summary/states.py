@@ -78,7 +78,7 @@ class SummaryOptions(SuiteOptions):
     judge_mode: Mode = Field(
         "override",
         description="override: a confident judge's score stands alone, one less so is blended; "
-        "blend: always 0.7 x rule + 0.3 x judge.",
+        "blend: always 0.7 x rule + 0.3 x judge, but a confident judge alone where the rules measured nothing.",
     )
     judge_confidence: float = Field(
         0.8,

@@ -125,9 +125,7 @@ def score(
         if options.judge_cache is None and source.out is not None:
             cache = source.out / "judge-cache"  # beside the results, which they outlive
             options = options.model_copy(update={"judge_cache": str(cache)})
-        units, answered_by = judge_units(
-            units, options, rules.thresholds, problems, workers.label and "judge"
-        )
+        units, answered_by = judge_units(units, options, rules, problems, workers.label and "judge")
     return Scored(finish(units, rules), {"answered_by": answered_by})
 
 
@@ -201,7 +199,7 @@ def finish(units: DataFrame, rules: Rules) -> DataFrame:
     # null where it was not measured, which is no part of a whole but missing
     added["any_unsupported"] = units["any_unsupported"].where(units["any_unsupported_measured"])
     for metric in METRICS:
-        passed = units[metric] >= rules.thresholds.get(metric, 0) - 1e-12
+        passed = rules.passed(metric, units[metric])
         measured = units[f"{metric}_measured"]
         if metric in rules.thresholds:
             added[f"{metric}_passed"] = passed

@@ -125,10 +125,11 @@ def test_the_verdicts_stand_in_metrics_json_and_the_terminal_with_what_they_rest
     ]
     path = tmp_path / "two.jsonl"
     write_lines(path, lines)
-    said = call("score", "summary", path, "-o", tmp_path, "--n-resamples", "100").stdout
+    said = call("score", "summary", path, "-o", tmp_path, "--n-resamples=100", "--lang=ko").stdout
     stored = read_json(tmp_path / "results/two/metrics.json")
     cases, first, *rest = stored["verdicts"]
     assert (cases["metric"], cases["verdict"]) == ("state", "fail")
+    assert cases["said"] == "1 of 2 must not ship, 0 to look at"
     assert "1 of 2 summaries must not ship: 0 more to look at, 1 ok" in said
     # one of two: 1/1 and 1/2 of the figures are supported, and the threshold is 0.9
     assert (first["metric"], first["verdict"], first["failing"]) == ("summary_accuracy", "fail", 1)
