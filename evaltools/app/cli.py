@@ -8,7 +8,7 @@ import gc
 import os
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any
 
@@ -57,8 +57,12 @@ def _messages() -> Iterator[None]:
     except KeyboardInterrupt:
         echo("interrupted: what is finished is kept, the same command goes on from there", err=True)
         raise Exit(INTERRUPTED) from None
-    except (click.ClickException, Exit, click.Abort):
+    except Exit:
         raise
+    except click.ClickException as e:
+        with suppress(OSError):  # a standard error that is full, which Python ends with status 1
+            e.show()
+        raise Exit(e.exit_code) from None
     except BaseException as e:  # noqa: BLE001 - a defect too: Python's own status 1 would be read as a gate not met
         raise Exit(tell(e)) from None
 

@@ -1,6 +1,5 @@
 """Files that appear whole or not at all, where the package keeps its own, and the names of runs."""
 
-import csv
 import hashlib
 import json
 import os
@@ -15,7 +14,7 @@ from glob import escape
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
-from .messages import PACKAGE, UsageError, first_ten, speaking
+from .messages import PACKAGE, UsageError, first_ten, speaking, visible
 
 # of a report, in its folder
 NOTEBOOK, HTML = "metric_report.ipynb", "metric_report.html"
@@ -104,7 +103,8 @@ def refuse_input(
     inputs: Iterable[str | Path],
 ) -> None:
     """UsageError where a file cannot be written, is one of the inputs, or lies in the folder of one."""
-    if os.path.lexists(target) and not target.is_file():
+    is_writable = target.is_file() or target.is_char_device()
+    if os.path.lexists(target) and not is_writable:
         raise UsageError(f"{target} is no file; name one to write to")
     for path in inputs:
         source = Path(os.path.realpath(resolve(path)))  # a link in a circle is an error elsewhere
@@ -122,7 +122,12 @@ def beside(target: Path) -> Fields:
 
 @contextmanager
 def atomic(path: Path) -> Iterator[IO[bytes]]:
-    """A file to write that appears under `path` whole or not at all."""
+    """A file to write that appears under `path` whole or not at all, or where that links to; a device as it comes."""
+    path = Path(os.path.realpath(path))
+    if path.is_char_device():
+        with path.open("wb") as f:
+            yield f
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(**beside(path)) as part:
         new = Path(part) / path.name
@@ -165,12 +170,9 @@ def write_csv(
     table: Any,
     start: str = "",
 ) -> None:
-    """Write a DataFrame as a CSV file for people, after the mark that `start` is; no text is a formula in Excel."""
-    cells = table.map(csv_cell)
-    text = cells.to_csv(index=False, lineterminator="\n")
-    if "\r" in text:  # Python does not quote it for that, and Excel would begin a row
-        text = cells.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-    write_text(path, start + text)
+    """Write a DataFrame as a CSV file for people, behind the mark `start`; no text is a formula in Excel, or hidden."""
+    text = table.map(csv_cell).to_csv(index=False, lineterminator="\n")
+    write_text(path, start + visible(text))
 
 
 def dumps(value: Any, indent: int | None = None) -> str:

@@ -47,9 +47,7 @@ def shown_path(path: Path | str) -> str:
 def bounded(message: object) -> str:
     """A message of MESSAGE_LETTERS at most."""
     text = str(message)
-    if len(text) > MESSAGE_LETTERS:
-        text = f"{text[:MESSAGE_LETTERS]}…"
-    return text
+    return text if len(text) <= MESSAGE_LETTERS else f"{text[:MESSAGE_LETTERS]}…"
 
 
 def reason(error: BaseException) -> str:
@@ -165,6 +163,7 @@ class Problems:
         self.on_error = on_error
         self.kept: list[Problem] = []
         self.counts: Counter[tuple[Severity, str]] = Counter()
+        self.repeats: Counter[tuple[Severity, str]] = Counter()  # those of a record counted before
 
     def add(
         self,
@@ -172,10 +171,12 @@ class Problems:
         code: str,
         message: str,
         file: str | Path = "",
+        repeats: bool = False,
         **place: Any,
     ) -> None:
-        """Count a problem by severity and code; the first ones are kept."""
+        """Count a problem by severity and code; the first ones are kept. `repeats`: one of its record came before."""
         self.counts[severity, code] += 1
+        self.repeats[severity, code] += repeats
         if self.counts[severity, code] <= KEPT_PER_CODE:
             self.kept.append(
                 Problem(
@@ -212,6 +213,7 @@ class Problems:
             line = problem.line and problem.line + line_offset
             self.add(**problem._asdict() | {"line": line})
         self.counts.update(other.counts)
+        self.repeats.update(other.repeats)
         self.counts.subtract((problem.severity, problem.code) for problem in other.kept)
 
     def count(self, severity: Severity) -> int:
@@ -308,7 +310,9 @@ def write(text: str, err: bool = False) -> None:
     encoding = stream.encoding or "utf-8"
     try:
         print(text.encode(encoding, "backslashreplace").decode(encoding), file=stream, flush=True)
-    except BrokenPipeError:
+    except OSError as error:  # what standard error has no room for is lost
+        if not err and not isinstance(error, BrokenPipeError):
+            raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Annotated, Any, Generic, Literal, TypeVar
 from xml.etree.ElementTree import Element, ParseError
 
@@ -86,27 +87,6 @@ def aste(source: Source) -> Records:
     )
 
 
-def asqp(source: Source) -> Records:
-    """sentence####[['aspect', 'category', 'polarity', 'opinion'], ...]; the opinion's words are left out.
-
-    Tuples of category, aspect and polarity; NULL is implicit.
-    """
-    return _literals(
-        source,
-        Line[tuple[str, str, Polarity, str]],
-        _named,
-    )
-
-
-def tasd(source: Source) -> Records:
-    """sentence####[['aspect', 'category', 'polarity'], ...]: ASQP without the opinion."""
-    return _literals(
-        source,
-        Line[tuple[str, str, Polarity]],
-        _named,
-    )
-
-
 def _named(
     _: str,
     term: str,
@@ -139,6 +119,12 @@ def _literals(
         return [opinion_of(text, *item) for item in model(tuples=items).tuples]
 
     return _samples(source, "####", tuples)
+
+
+# sentence####[['aspect', 'category', 'polarity'], ...], of ASQP with the opinion, whose words are left out: tuples of
+# category, aspect and polarity; NULL is implicit
+tasd = partial(_literals, model=Line[tuple[str, str, Polarity]], opinion_of=_named)
+asqp = partial(_literals, model=Line[tuple[str, str, Polarity, str]], opinion_of=_named)
 
 
 def acos(source: Source) -> Records:

@@ -301,17 +301,19 @@ class Client:
         """Send a request once, when what is in flight leaves room for it; what it took is added to its call.
 
         CallFailed says why there is no completion.
-        Each call in flight is taken to cost as much as the largest so far, else its token limit.
+        Each call in flight is taken to cost as much as the largest so far, else the most that it can: a token for each
+        byte of the request, and its token limit. So much counts of a reply that does not say its tokens.
         """
         await asyncio.sleep(max(0.0, self._pause_until - time.monotonic()))
-        most_tokens = body.get("max_tokens", body.get("max_completion_tokens", 0))
-        largest = Call(request="", tokens_out=most_tokens)
-        each = self._largest_cost or self.limits.cost_of(largest) or 0.0
+        tokens_out = body.get("max_tokens", body.get("max_completion_tokens"))
+        most = Call(request="", tokens_in=len(dumps(body).encode()), tokens_out=tokens_out)
+        most_cost = self.limits.cost_of(most) or 0.0
+        each = self._largest_cost or most_cost
         async with self._returned:
             await self._returned.wait_for(
                 lambda: not (self._in_flight and self._limit(each * (self._in_flight + 1)))
             )
-            reason = self.stopped or self._limit(self._largest_cost)
+            reason = self.stopped or self._limit(each)
             if reason:
                 raise CallFailed(reason, lasting=True)
             self._in_flight += 1
@@ -326,11 +328,13 @@ class Client:
                 so_far, more = getattr(call, name), getattr(completion, name)
                 setattr(call, name, None if None in (so_far, more) else so_far + more)
             call.cost = self.limits.cost_of(call)
-            cost = self.limits.cost_of(completion) or 0.0
+            cost = self.limits.cost_of(completion)
+            cost = most_cost if cost is None else cost
             self.cost += cost
             self._largest_cost = max(self._largest_cost, cost)
             return completion
         except ValidationError:
+            self.cost += most_cost
             raise CallFailed("the answer is not a chat completion with a text") from None
         finally:
             call.api_ms += int(1000 * (time.monotonic() - began))
@@ -344,7 +348,7 @@ class Client:
         if requests is not None and self.sent >= requests:
             return f"the limit of {requests} requests is reached"
         if cost is not None and (self.cost >= cost or self.cost + more > cost):
-            return f"the limit of {cost:g} in cost is reached"
+            return f"the limit of {cost:g} in cost is reached, as a request may cost {more:.2g}"
         return ""
 
     async def _post(self, body: Fields) -> bytes:

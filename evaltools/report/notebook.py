@@ -170,6 +170,7 @@ def _write(
         earlier = _recorded(folder)["files"]
         for name in changed_files(folder, dict.fromkeys(contents, "") | earlier):
             set_aside(folder / name, folder / name)
+            (folder / name).unlink(missing_ok=True)  # what a link to elsewhere names is not ours
         for name in earlier.keys() - contents.keys():
             (folder / name).unlink(missing_ok=True)
         for name, content in contents.items():
@@ -267,7 +268,6 @@ def build(out: Path) -> Path:
     results folder that cannot be read is listed as incomplete, with the reason; hidden folders are passed over.
     UsageError where there is no folder `out`, or somebody else's index.html in it.
     """
-    out = Path(out)
     if not out.is_dir():
         raise UsageError(f"{out}: no such folder")
     path = replaceable(out)
@@ -279,8 +279,18 @@ def build(out: Path) -> Path:
         for card in sorted(cards, key=lambda card: card["manifest"].started, reverse=True)
         if card["report"] or card["is_spoilt"] or card["name"] not in members
     ]
-    write_text(path, page.page("gallery/gallery.html.j2", cards=shown, incomplete=incomplete))
+    html = page.page("gallery/gallery.html.j2", cards=shown, incomplete=incomplete)
+    if path.exists():
+        text = path.read_text("utf-8", "replace")
+        if text != sealed(text.rpartition("<!--")[0]):
+            set_aside(path, path)
+    write_text(path, sealed(html))
     return path
+
+
+def sealed(html: str) -> str:
+    """A page with its sha256 at its end, by which a change by a person is known."""
+    return f"{html}<!-- {bytes_hash(html.encode())} -->\n"
 
 
 def replaceable(out: Path) -> Path:

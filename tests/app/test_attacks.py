@@ -179,7 +179,7 @@ def test_a_result_of_something_else_is_not_replaced(
     ("bound", "status", "streams"),
     [
         ("n=0", 0, "| true"),
-        ("n=0", 0, ">&- 2>&-"),
+        ("nosuch=0", 2, "2>/dev/full"),
         ("n=999", 1, "<&- >&- 2>&-"),
     ],
 )

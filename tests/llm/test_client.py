@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from evaltools.core.files import dumps
 from evaltools.core.messages import Problems, UsageError, WorkFailed
 from evaltools.llm import client as llm
 from evaltools.llm.client import Client, in_background
@@ -315,7 +316,13 @@ def test_limits_end_the_run_and_count_what_is_in_flight() -> None:
         return len(seen)
 
     assert sent(Limits(requests=3)) == 3
-    assert sent(Limits(cost=75, price=Prices(input=1e6, output=1e6))) == 5  # of 15 each
+    price = Prices(input=1e6, output=1e6)
+    most = len(dumps(body("0"))) + 9
+    assert sent(Limits(cost=most, price=price)) == most // 15  # of 15 each
+    # the first is not sent where it may cost more; what is not said counts as the most that it can be
+    assert sent(Limits(cost=most - 1, price=price)) == 0
+    untold = Limits(cost=3 * most, price=price)
+    assert sent(untold, lambda s: label(usage=None)) == 3
     # repeats and repairs count
     assert sent(Limits(requests=3), lambda s: refuses(500), n=1) == 3
     assert sent(Limits(requests=1), lambda s: says("no JSON"), n=1, repairs=1) == 1

@@ -383,8 +383,7 @@ def _make_again(
                 f"{entry.role} of {member.run} (sha256 {entry.sha256}) is not there",
                 file=entry.path,
             )
-        found.sort(key=lambda path: sha256(path) != entry.sha256)
-        files[entry.path] = str(found[0])
+        files[entry.path] = str(min(found, key=lambda path: sha256(path) != entry.sha256))
     # one that names an input names it where that is now
     free: Fields = {
         name: files.get(str(Path(str(options[name]))), options[name])

@@ -51,8 +51,8 @@ def scorecards(
 
     problems = Problems(on_error)
     n = write_scorecards(
-        resolve(str(outputs)),
-        resolve(str(gold)),
+        resolve(outputs),
+        resolve(gold),
         target,
         problems,
     )
@@ -114,7 +114,7 @@ def run_cr(
     from .inference.run import run
 
     problems = Problems()
-    plan = Plan(resolve(str(config)), limit, problems)
+    plan = Plan(resolve(config), limit, problems)
     if dry_run:
         echo(preview(plan))
         return

@@ -5,6 +5,7 @@ cr_hallucination_rate sections 2-3, seed cr_metrics_spec sections 4.1-4.3; decis
 """
 
 import math
+import shutil
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
@@ -17,7 +18,7 @@ import pandas as pd
 import pyarrow as pa
 from pandas import DataFrame
 
-from ...core.files import Fields, Names, beside, read_once, refuse_input
+from ...core.files import Fields, Names, atomic, read_once, refuse_input
 from ...core.messages import Problems
 from ...core.metric import MetricTable, make_metric
 from ...core.records import File, read_jsonl, shards
@@ -287,8 +288,7 @@ def write_scorecards(
     for file in files.values():
         File(file, problems)
     refuse_input(target, files.values())
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(**beside(target)) as folder:
+    with TemporaryDirectory() as folder:
         source = Source(target.name, files)
         units = score(
             source,
@@ -297,7 +297,8 @@ def write_scorecards(
             Workers(),
             Path(folder),
         )
-        (Path(folder) / FILES["scorecards"]).replace(target)
+        with atomic(target) as f, (Path(folder) / FILES["scorecards"]).open("rb") as scorecards:
+            shutil.copyfileobj(scorecards, f)
     return len(units)
 
 
