@@ -53,11 +53,15 @@ def card(out: Path, name: str) -> Fields:
 
 
 def test_what_is_no_gallery_is_left_as_it_is(tmp_path: Path) -> None:
-    assert "There are no results yet." in build(tmp_path).read_text(encoding="utf-8")
-    (tmp_path / "index.html").write_text("mine")
+    page = build(tmp_path)
+    assert "There are no results yet." in page.read_text(encoding="utf-8")
+    page.write_text(page.read_text().replace("results", "words"))
+    build(build(tmp_path).parent)
+    assert [path.name for path in tmp_path.glob("*.yours*")] == ["index.html.yours"]
+    page.write_text("mine")
     with pytest.raises(UsageError, match="was not made by evaltools and is left as it is"):
         build(tmp_path)
-    assert (tmp_path / "index.html").read_text() == "mine"
+    assert page.read_text() == "mine"
 
 
 def test_a_run_leads_with_a_metric_as_metrics_json_has_it(out: Path) -> None:
