@@ -82,19 +82,18 @@ def compare(
     a: Runs,
     b: Runs,
     table: MetricTable,
-    resampling: Resampling = R,
     headline: Sequence[str] = (),
     **options: Any,
 ) -> pd.DataFrame:
     sides = label([("baseline", a), ("candidate", b)], table, "id")
-    return compare_all(sides, resampling, headline, **options)
+    return compare_all(sides, R, headline, **options)
 
 
 def compared(
     a: Runs, b: Runs, headline: tuple[str, ...] = ("mean", "errors"), **options: object
 ) -> pd.DataFrame:
     """The comparison of two conditions over TABLE."""
-    return compare(a, b, TABLE, R, headline, **options)  # type: ignore[arg-type]
+    return compare(a, b, TABLE, headline, **options)  # type: ignore[arg-type]
 
 
 def labelled(table: MetricTable, *sides: Runs) -> list[Condition]:

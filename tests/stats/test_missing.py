@@ -56,7 +56,7 @@ def without(frame: pd.DataFrame, where: Sequence[int]) -> pd.DataFrame:
 
 def compared(a: Runs, b: Runs, table: MetricTable = TABLE, **options: object) -> pd.DataFrame:
     headline = [metric.name for metric in table if isinstance(metric, Metric)]
-    return compare(a, b, table, R, headline, **options)  # type: ignore[arg-type]
+    return compare(a, b, table, headline, **options)  # type: ignore[arg-type]
 
 
 def row(c: pd.DataFrame, metric: str = "judge") -> pd.Series:
@@ -231,7 +231,7 @@ def test_what_is_missing_is_asked_of_each_pair_and_metric_alone() -> None:
     ranked = ranks(labelled([JUDGE], {"": a}, {"": b}, *others), "judge", R)
     assert ranked["rank_low"].tolist()[:2] == [1, 1]
     table = [JUDGE, *(replace(JUDGE, name=f"m{i}") for i in range(10))]
-    assert compare({"": a}, {"": b}, table, R)["not_random"].all()
+    assert compare({"": a}, {"": b}, table)["not_random"].all()
 
 
 BAD: dict[str, tuple[dict[str, Any], str]] = {
@@ -267,7 +267,7 @@ def test_trials_that_are_missing_are_no_good_news() -> None:
     right = np.where((ids < 20) & (trial < 2), 0.0, 1.0)
     base = pd.DataFrame({"id": ids, "trial": trial, "hit": right, "tries": 1.0})
     lossy = base.assign(tries=np.where(right, 1, np.nan))
-    row = compare({"": base}, {"": lossy}, [RATE], R, ["rate"]).iloc[0]
+    row = compare({"": base}, {"": lossy}, [RATE], ["rate"]).iloc[0]
     assert row["delta"] == 0.25 and row["verdict"] == "not measured"
     assert (row["missing_baseline"], row["missing_candidate"]) == (0, 20)
     assert row["delta_best"] == pytest.approx(0)

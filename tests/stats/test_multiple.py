@@ -119,7 +119,7 @@ def test_a_larger_difference_of_a_proportion_needs_more_units_that_change() -> N
     n = z2 * (20 / 99 * 100 / 98 + 0.15 - 0.15**2) / 0.15**2
     planned = plan(labelled([right], a, b), "score", 0.15, seeds=[1])
     assert planned["samples"].tolist() == [np.ceil(n)]
-    d = compare(a, b, [right], R, ["score"])["mde"].iloc[0]
+    d = compare(a, b, [right], ["score"])["mde"].iloc[0]
     t = stats.t.ppf(0.975, 99) + stats.t.ppf(0.8, 99)
     assert t * np.sqrt((20 / 99 + d - d**2) / 100) == pytest.approx(d, abs=0.005)  # two digits
 
