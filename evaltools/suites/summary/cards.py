@@ -7,7 +7,7 @@ from itertools import accumulate
 
 from pandas import DataFrame
 
-from ...core.files import Fields
+from ...core.files import Fields, Names
 from ...core.messages import listed, say
 from ...report.run import Run
 from ...report.samples import Line, Place, Row, SampleView
@@ -73,17 +73,10 @@ def _places(case: Case) -> Iterator[Place]:
     Figures with their passage under one number, definitive phrases, and what is missing.
     """
     accuracy = case["summary_accuracy_evidence"]
-<<<<<<< HEAD
     marks = [
         ("good", entity, source_sentence(entity, case["contexts"]))
         for entity in accuracy.get("supported", [])
     ]
-=======
-    marks: list[tuple[str, Evidence, str]] = []
-    for entity in accuracy.get("supported", []):
-        source = around(case["contexts"][entity["context"]], entity["context_at"])
-        marks.append(("good", entity, source))
->>>>>>> 6d5b1533 (What a reply costs that does not say it counts as the most it can; full streams, links as targets, an edited gallery, records counted once; controls in CSV files are visible; comparing two frames is the tests' own)
     marks += [("bad", each, compared(each, case)) for each in accuracy.get("unsupported", [])]
     tip = say("Definitive phrases")
     promises = case["summary_non_definitive_evidence"]
@@ -214,6 +207,14 @@ def compared(
         source = f"{entity['instead']} ({source})"
     line = say("{said} → source {source}", said=said, source=source)
     return f"{say(entity['why'])}: {line}" if says_otherwise else line
+
+
+def source_sentence(
+    place: Evidence | None,
+    contexts: Names,
+) -> str:
+    """The sentence around a place of the contexts; "" without one."""
+    return around(contexts[place["context"]], place["context_at"]) if place else ""
 
 
 def _quoted(phrases: Iterable[Evidence]) -> list[str]:
