@@ -17,9 +17,8 @@ import pandas as pd
 
 from evaltools.core.estimates import Resampling
 from evaltools.core.metric import Metric
-from evaltools.stats import multiple
-from evaltools.stats.compare import compare_all
-from evaltools.stats.influence import Runs, label
+from evaltools.stats.compare import compare, compare_all
+from evaltools.stats.influence import label
 from evaltools.stats.intervals import aggregate, estimate
 
 R = Resampling(n_resamples=1_000)
@@ -139,13 +138,7 @@ def differences(rng: Rng) -> Iterator[Cell]:
 
 def compared(draw: Callable[[], tuple[np.ndarray, np.ndarray]], table: Metric) -> pd.Series:
     a, b = ({"": frame(y)} for y in draw())
-    return difference(a, b, table)
-
-
-def difference(a: Runs, b: Runs, table: Metric) -> pd.Series:
-    """The row of a comparison of two conditions."""
-    labelled = label([("a", a), ("b", b)], [table], "id")
-    return compare_all(labelled, R, ["m"]).iloc[0]
+    return compare(a, b, [table], "id", R, ["m"], n_permutations=1_000).table.iloc[0]
 
 
 def of_studies(rng: Rng) -> Iterator[Cell]:
@@ -163,7 +156,7 @@ def over_seeds(rng: Rng, n: int, k: int) -> pd.Series:
         of_seed = rng.normal(0, 0.02, (k, 1))
         values = of_sample + of_seed + rng.normal(0, 0.1, (k, n))
         sides.append({seed: frame(values[seed].clip(0, 1)) for seed in range(k)})
-    return difference(*sides, SCORE)
+    return compare(*sides, [SCORE], "id", R, ["m"], n_permutations=1_000).table.iloc[0]
 
 
 def family(rng: Rng, n: int) -> pd.Series:
@@ -171,7 +164,7 @@ def family(rng: Rng, n: int) -> pd.Series:
     values = (of_sample + rng.normal(0, 0.05, (5, n))).clip(0, 1)
     conditions = [(str(i), {"": frame(y)}) for i, y in enumerate(values)]
     labelled = label(conditions, [SCORE], "id")
-    table = compare_all(labelled, R, ["m"])
+    table = compare_all(labelled, R, ["m"], n_permutations=1_000)
     is_shown = table["verdict"].isin(["better", "worse"]).any()
     return pd.Series(
         {
@@ -201,7 +194,6 @@ def row(
 
 
 def main() -> None:
-    multiple.N_PERMUTATIONS = 1_000
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "--sets",

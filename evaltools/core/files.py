@@ -103,8 +103,7 @@ def refuse_input(
     inputs: Iterable[str | Path],
 ) -> None:
     """UsageError where a file cannot be written, is one of the inputs, or lies in the folder of one."""
-    is_writable = target.is_file() or target.is_char_device()
-    if os.path.lexists(target) and not is_writable:
+    if target.is_symlink() or (target.exists() and not target.is_file()):
         raise UsageError(f"{target} is no file; name one to write to")
     for path in inputs:
         source = Path(os.path.realpath(resolve(path)))  # a link in a circle is an error elsewhere
@@ -122,12 +121,7 @@ def beside(target: Path) -> Fields:
 
 @contextmanager
 def atomic(path: Path) -> Iterator[IO[bytes]]:
-    """A file to write that appears under `path` whole or not at all, or where that links to; a device as it comes."""
-    path = Path(os.path.realpath(path))
-    if path.is_char_device():
-        with path.open("wb") as f:
-            yield f
-        return
+    """A file to write that appears under `path` whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(**beside(path)) as part:
         new = Path(part) / path.name

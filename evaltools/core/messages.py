@@ -47,7 +47,9 @@ def shown_path(path: Path | str) -> str:
 def bounded(message: object) -> str:
     """A message of MESSAGE_LETTERS at most."""
     text = str(message)
-    return text if len(text) <= MESSAGE_LETTERS else f"{text[:MESSAGE_LETTERS]}…"
+    if len(text) > MESSAGE_LETTERS:
+        text = f"{text[:MESSAGE_LETTERS]}…"
+    return text
 
 
 def reason(error: BaseException) -> str:
@@ -163,7 +165,6 @@ class Problems:
         self.on_error = on_error
         self.kept: list[Problem] = []
         self.counts: Counter[tuple[Severity, str]] = Counter()
-        self.repeats: Counter[tuple[Severity, str]] = Counter()  # those of a record counted before
 
     def add(
         self,
@@ -171,12 +172,10 @@ class Problems:
         code: str,
         message: str,
         file: str | Path = "",
-        repeats: bool = False,
         **place: Any,
     ) -> None:
-        """Count a problem by severity and code; the first ones are kept. `repeats`: one of its record came before."""
+        """Count a problem by severity and code; the first ones are kept."""
         self.counts[severity, code] += 1
-        self.repeats[severity, code] += repeats
         if self.counts[severity, code] <= KEPT_PER_CODE:
             self.kept.append(
                 Problem(
@@ -213,7 +212,6 @@ class Problems:
             line = problem.line and problem.line + line_offset
             self.add(**problem._asdict() | {"line": line})
         self.counts.update(other.counts)
-        self.repeats.update(other.repeats)
         self.counts.subtract((problem.severity, problem.code) for problem in other.kept)
 
     def count(self, severity: Severity) -> int:

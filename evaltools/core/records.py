@@ -105,13 +105,12 @@ def misfit(
     **where: Any,
 ) -> None:
     """Report each thing that a model did not accept; `report` as `Problems.error`, `field`: that of the whole value."""
-    for n_before, (code, name, message) in enumerate(describe(error)):
+    for code, name, message in describe(error):
         path = ".".join(part for part in (field, name) if part)
         report(
             code,
             message,
             field=path,
-            repeats=n_before > 0,
             **where,
         )
 

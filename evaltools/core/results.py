@@ -409,7 +409,7 @@ def score_source(
             count=count,
             examples=[str(p) for p in problems.kept if (p.severity, p.code) == (level, code)][:5],
         )
-        for (level, code), count in sorted((problems.counts - problems.repeats).items())
+        for (level, code), count in sorted(problems.counts.items())
     ]
     return units, manifest.model_copy(update={"inputs": inputs, "problems": found, **recorded})
 

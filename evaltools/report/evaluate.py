@@ -28,7 +28,7 @@ from ..core.files import (
     safe_name,
 )
 from ..core.manifest import require_replaceable, whole_folder
-from ..core.messages import OnError, Problems, UsageError, speaking
+from ..core.messages import OnError, Problems, UsageError
 from ..core.records import settings_of
 from ..core.results import (
     UNITS,
@@ -144,8 +144,7 @@ def _write(
     manifest = run.manifest.model_copy(
         update={"headline": list(run.headline), "n_units": run.n_units}
     )
-    with speaking("en"):  # as the checks of metrics.json, for the terminal
-        verdicts = run.suite.verdicts(run) if run.suite.verdicts else None
+    verdicts = run.suite.verdicts(run) if run.suite.verdicts else None
     manifest = write_result(folder, manifest, run.signature, run.frame, run.checks, verdicts)
     return replace(run, manifest=manifest)
 

@@ -142,7 +142,7 @@ def run_checks(run: Run) -> list[Check]:
     text = "This run is not complete: {what}" if run.manifest.incomplete else "input: {what}"
     n = sum(problem.count for problem in found)
     what = [f"{problem.count} × {problem.code}" for problem in found]
-    checks += share_check("input", "warning", text, n, n + run.n_units, what=what)
+    checks += share_check("input", "warning", text, n, 0, what=what)
     return worst_first(checks)
 
 

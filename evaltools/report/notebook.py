@@ -170,7 +170,6 @@ def _write(
         earlier = _recorded(folder)["files"]
         for name in changed_files(folder, dict.fromkeys(contents, "") | earlier):
             set_aside(folder / name, folder / name)
-            (folder / name).unlink(missing_ok=True)  # what a link to elsewhere names is not ours
         for name in earlier.keys() - contents.keys():
             (folder / name).unlink(missing_ok=True)
         for name, content in contents.items():
@@ -279,18 +278,18 @@ def build(out: Path) -> Path:
         for card in sorted(cards, key=lambda card: card["manifest"].started, reverse=True)
         if card["report"] or card["is_spoilt"] or card["name"] not in members
     ]
-    html = page.page("gallery/gallery.html.j2", cards=shown, incomplete=incomplete)
     if path.exists():
-        text = path.read_text("utf-8", "replace")
-        if text != sealed(text.rpartition("<!--")[0]):
+        text, _, mark = path.read_text("utf-8", "replace").rpartition("<!--")
+        if mark != _seal(text):
             set_aside(path, path)
-    write_text(path, sealed(html))
+    html = page.page("gallery/gallery.html.j2", cards=shown, incomplete=incomplete)
+    write_text(path, f"{html}<!--{_seal(html)}")
     return path
 
 
-def sealed(html: str) -> str:
-    """A page with its sha256 at its end, by which a change by a person is known."""
-    return f"{html}<!-- {bytes_hash(html.encode())} -->\n"
+def _seal(html: str) -> str:
+    """The end of a page, by which a change of a person is known."""
+    return f" {bytes_hash(html.encode())} -->\n"
 
 
 def replaceable(out: Path) -> Path:

@@ -11,6 +11,7 @@ Economic Studies 91 (2024).
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from numbers import Real
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,9 +21,10 @@ from scipy.special import stdtr, stdtrit
 from ..core.estimates import Resampling
 from ..core.files import Fields, nearest
 from ..core.messages import UsageError
+from ..core.metric import MetricTable
 from .effects import MIN_UNITS, ROUGH, Effect, paired, same_questions
 from .formulas import Draws, p_of_t, smallest_shown, widest
-from .influence import Array, Cells, Condition, Formula
+from .influence import Array, Cells, Condition, Formula, Runs, label
 from .intervals import Interval, draws_of, interval_of
 from .multiple import holm, lacking, max_t, sign_flip
 
@@ -33,7 +35,7 @@ CONTRACT = (
     "mde", "margin", "equivalence_low", "equivalence_high",
     "n_differ", "missing_baseline", "missing_candidate",
 )  # fmt: skip
-# The further columns of `compare_all`.
+# The further columns of `Comparison.table`.
 DETAILS = (
     "ci_method", "claim", "level", "short", "not_random", "headline", "family", "better", "title",
     "group", "n_cells", "delta_worst", "delta_best", "few_missing", "mid", "n_other_texts",
@@ -44,15 +46,10 @@ MOST_ADJUSTED = 100
 POWER = 0.8
 
 
-def compare_all(
-    conditions: Sequence[Condition],
-    resampling: Resampling,
-    headline: Sequence[str] = (),
-    margin: Mapping[str, float] | None = None,
-) -> DataFrame:
-    """Every other condition against the first, by candidate: a row for every metric that has a direction.
+class Comparison(NamedTuple):
+    """Candidates against a baseline.
 
-    Columns are CONTRACT and DETAILS.
+    `table` has a row for every metric that has a direction, with the columns of CONTRACT and DETAILS.
 
     Over the cells in which both sides are measured: `value_baseline`, `value_candidate`, and `delta`,
     their difference: means over seeds. `ci_low`, `ci_high`: docs/statistics.md, at 1 - `level`:
@@ -72,6 +69,50 @@ def compare_all(
     of equivalence within it. An alias has the row of its metric.
 
     `n_other_texts`: samples that pair but have other texts, which are left out.
+    """
+
+    table: DataFrame
+
+
+def compare(
+    baseline: Runs,
+    candidate: Runs,
+    metrics: MetricTable,
+    unit: str,
+    resampling: Resampling,
+    headline: Sequence[str] = (),
+    primary: str | None = None,
+    margin: Mapping[str, float] | None = None,
+    n_permutations: int = 10_000,
+) -> Comparison:
+    """Compare two conditions (seed -> units frame) over every metric of a table, as `compare_all` does.
+
+    UsageError for no run, for a null unit, and for a primary metric that cannot be tested.
+
+    >>> from evaltools.core.metric import Metric
+    >>> accuracy = Metric(name="accuracy", numerator="right", denominator="n", better="higher")
+    >>> old = pd.DataFrame({"id": range(40), "right": [1, 0] * 20, "n": 1})
+    >>> new = old.assign(right=[1, 0, 1, 1] * 10)
+    >>> comparison = compare({"": old}, {"": new}, [accuracy], "id", Resampling(), ["accuracy"])
+    >>> comparison.table[["metric", "delta", "verdict"]]
+         metric  delta verdict
+    0  accuracy   0.25  better
+    """
+    sides = label([("baseline", baseline), ("candidate", candidate)], metrics, unit)
+    if primary:
+        _require_testable(sides[0].formulas, {primary: 1}, 1)
+        headline = [primary, *headline]
+    return Comparison(compare_all(sides, resampling, headline, margin, n_permutations))
+
+
+def compare_all(
+    conditions: Sequence[Condition],
+    resampling: Resampling,
+    headline: Sequence[str] = (),
+    margin: Mapping[str, float] | None = None,
+    n_permutations: int = 10_000,
+) -> DataFrame:
+    """Every other condition against the first, over every metric: the table of `Comparison`, by candidate.
 
     `conditions` were labelled together. `headline`: metrics that are tested together, but for the first with a
     direction, the primary one, which is tested alone; of several candidates these tests are one family. `margin`:
@@ -79,16 +120,6 @@ def compare_all(
 
     Raises UsageError for a margin that cannot be tested, KeyError for a headline metric that the table lacks;
     NothingPaired for sides without a unit in common.
-
-    >>> from evaltools.core.metric import Metric
-    >>> from evaltools.stats.influence import label
-    >>> accuracy = Metric(name="accuracy", numerator="right", denominator="n", better="higher")
-    >>> old = pd.DataFrame({"id": range(40), "right": [1, 0] * 20, "n": 1})
-    >>> new = old.assign(right=[1, 0, 1, 1] * 10)
-    >>> conditions = label([("old", {"": old}), ("new", {"": new})], [accuracy], "id")
-    >>> compare_all(conditions, Resampling(), ["accuracy"])[["metric", "delta", "verdict"]]
-         metric  delta verdict
-    0  accuracy   0.25  better
     """
     first, *others = conditions
     table = [formula.metric for formula in first.formulas.values() if formula.is_directed]
@@ -114,7 +145,7 @@ def compare_all(
     tested["margin"] = tested["metric"].map(sizes).astype(float)
     tested["primary"] = tested["metric"].isin(family[:1])
     tested["family"] = tested["metric"].isin(family)
-    _test(tested, resampling, resampling.level)
+    _test(tested, resampling, n_permutations, resampling.level)
     draws = draws_of(tested["effect"], resampling)
     tested = tested.join(_intervals(tested, draws, resampling.method))
     tested["verdict"], tested["short"] = verdicts(tested, resampling.level)
@@ -133,6 +164,7 @@ def ranks(
     conditions: Sequence[Condition],
     metric: str,
     resampling: Resampling,
+    n_permutations: int = 10_000,
 ) -> DataFrame:
     """Rank intervals of conditions that were labelled together, on a metric: condition, rank_low, rank_high.
 
@@ -142,7 +174,6 @@ def ranks(
     whose missing values are not random, are not shown to differ. NothingPaired for two without a unit in common.
 
     >>> from evaltools.core.metric import Metric
-    >>> from evaltools.stats.influence import label
     >>> accuracy = Metric(name="accuracy", numerator="right", denominator="n", better="higher")
     >>> one = pd.DataFrame({"id": range(40), "right": [1, 0] * 20, "n": 1})
     >>> two = one.assign(right=[1, 0, 1, 1] * 10)
@@ -164,7 +195,7 @@ def ranks(
     level = resampling.level
     # there may be thousands, the intervals of which have neither a bootstrap nor the level of their family
     is_few = len(tested) <= MOST_ADJUSTED
-    _test(tested, resampling, level if is_few else None)
+    _test(tested, resampling, n_permutations, level if is_few else None)
     tested = tested[tested["p_adjusted"] <= level].reset_index(drop=True)
     beats = np.zeros((len(sides), len(sides)), dtype=int)
     if len(tested):
@@ -236,6 +267,7 @@ def _row(
 def _test(
     rows: DataFrame,
     resampling: Resampling,
+    n_permutations: int,
     level: float | None,
 ) -> None:
     """Give the rows p_value, p_adjusted and, of intervals of this level, the level of each in its family.
@@ -245,7 +277,9 @@ def _test(
     by_unit = np.transpose([*rows["differences"]])
     rows["p_value"] = np.nan
     for _, own in rows.groupby("candidate"):
-        flips = sign_flip(by_unit[:, own.index], resampling.seed, own["mid"].to_numpy())
+        flips = sign_flip(
+            by_unit[:, own.index], n_permutations, resampling.seed, own["mid"].to_numpy()
+        )
         rows.loc[own.index, "p_value"] = np.fmax(flips, own["p_seeds"])
     rows.loc[rows["not_random"] | rows["delta"].isna(), ["p_value", "p_seeds"]] = np.nan
     rows["effect"] = rows["effect"].mask(rows["not_random"], None)
@@ -256,7 +290,7 @@ def _test(
         if len(own) < 2:
             continue
         # p and intervals of a family hold together
-        p, critical = max_t(by_unit[:, own.index], resampling.seed, level)
+        p, critical = max_t(by_unit[:, own.index], n_permutations, resampling.seed, level)
         adjusted = np.fmax(own["p_value"], np.fmax(p, holm(own["p_seeds"])))
         rows.loc[own.index, "p_adjusted"] = adjusted
         if level:

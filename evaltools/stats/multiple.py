@@ -20,22 +20,22 @@ from scipy.special import bdtrc
 from .formulas import p_of_t
 from .influence import LARGE, Array, Cells, rounded
 
-# Sign patterns that are looked at, and that are drawn at a time.
-N_PERMUTATIONS = 10_000
+# Sign patterns that are drawn at a time.
 SIGN_CHUNK = 512
 
 
 def _null_sums(
     d: Array,
+    n_permutations: int,
     seed: int,
 ) -> Iterator[Array]:
     """Sums of differences (units, tests) under sign patterns, some at a time: (patterns, tests).
 
-    All patterns, where they are no more than `N_PERMUTATIONS`, else that of the data and random ones, of more than
+    All patterns, where they are no more than `n_permutations`, else that of the data and random ones, of more than
     LARGE units by their normal limit.
     """
     n = len(d)
-    if 2**n <= N_PERMUTATIONS:
+    if 2**n <= n_permutations:
         bits = np.arange(2**n)[:, None] >> np.arange(n) & 1
         yield (1.0 - 2.0 * bits) @ d
         return
@@ -45,17 +45,17 @@ def _null_sums(
         yield rng.multivariate_normal(
             np.zeros(d.shape[1]),
             d.T @ d,
-            N_PERMUTATIONS,
+            n_permutations,
             check_valid="ignore",
             method="eigh",
         )
         return
-    for start in range(0, N_PERMUTATIONS, SIGN_CHUNK):
-        n_drawn = min(SIGN_CHUNK, N_PERMUTATIONS - start)
+    for start in range(0, n_permutations, SIGN_CHUNK):
+        shape = min(SIGN_CHUNK, n_permutations - start), -(-n // 8)
         drawn = rng.integers(
             0,
             256,
-            (n_drawn, -(-n // 8)),
+            shape,
             dtype=np.uint8,
         )
         yield (1.0 - 2.0 * np.unpackbits(drawn, axis=1, count=n)) @ d
@@ -63,6 +63,7 @@ def _null_sums(
 
 def sign_flip(
     differences: Array,
+    n_permutations: int,
     seed: int,
     mid: Array | bool = False,
 ) -> Array:
@@ -70,9 +71,9 @@ def sign_flip(
 
     `mid` (metrics): whether the metric has mid-p, as proportions do: what is exactly as large counts
     half. 1 where nothing differs. Exact where the patterns of the units that differ are no more than
-    `N_PERMUTATIONS`, and binomial where all differences are of one size; else drawn.
+    `n_permutations`, and binomial where all differences are of one size; else drawn.
 
-    >>> sign_flip(np.ones((6, 2)), 0, np.array([False, True])).tolist()
+    >>> sign_flip(np.ones((6, 2)), 10_000, 0, np.array([False, True])).tolist()
     [0.03125, 0.015625]
     """
     d = differences[differences.any(axis=1)]
@@ -83,9 +84,10 @@ def sign_flip(
         own = d[d[:, metric] != 0, metric]
         n = len(own)
         sizes = np.abs(own)
-        if 2**n <= N_PERMUTATIONS:
+        if 2**n <= n_permutations:
             shares[:, [metric]] = _as_large(
                 own[:, None],
+                n_permutations,
                 seed,
             )
         elif sizes.min() >= (1 - 1e-6) * sizes.max():
@@ -96,6 +98,7 @@ def sign_flip(
     if to_draw:
         shares[:, to_draw] = _as_large(
             d[:, to_draw],
+            n_permutations,
             seed,
         )
     return np.where(mid, shares.mean(axis=0), shares[0])
@@ -103,6 +106,7 @@ def sign_flip(
 
 def _as_large(
     d: Array,
+    n_permutations: int,
     seed: int,
 ) -> Array:
     """(2, metrics): shares of sign patterns under which sums of d (units, metrics) are as large as without, and larger."""
@@ -110,7 +114,7 @@ def _as_large(
     slack = 1e-12 * np.abs(d).sum(axis=0)
     counts = np.zeros((2, d.shape[1]))
     n_patterns = 0
-    for sums in _null_sums(d, seed):
+    for sums in _null_sums(d, n_permutations, seed):
         sizes = np.abs(sums)
         n_patterns += len(sizes)
         counts += [
@@ -122,6 +126,7 @@ def _as_large(
 
 def max_t(
     differences: Array,
+    n_permutations: int,
     seed: int,
     level: float | None = None,
 ) -> tuple[Array, Array]:
@@ -134,7 +139,7 @@ def max_t(
     left alone, and without a level.
 
     >>> d = np.column_stack([np.ones(6), np.ones(6)])
-    >>> max_t(d, 0)[0].tolist()
+    >>> max_t(d, 10_000, 0)[0].tolist()
     [0.03125, 0.03125]
     """
     d = differences
@@ -148,7 +153,7 @@ def max_t(
     at_least = np.zeros(len(order))
     n_patterns = 0
     largest: list[Array] = []
-    for sums in _null_sums(scaled[differs], seed):
+    for sums in _null_sums(scaled[differs], n_permutations, seed):
         highest = np.maximum.accumulate(np.abs(sums), axis=1)
         at_least += (highest >= ordered).sum(axis=0)
         n_patterns += len(highest)
@@ -157,8 +162,7 @@ def max_t(
     adjusted = np.empty(len(order))
     critical = np.full(len(order), np.nan)
     # from the largest T on no adjusted p is below one before it
-    p = at_least[::-1] / n_patterns
-    adjusted[order] = np.maximum.accumulate(p)[::-1]
+    adjusted[order] = np.maximum.accumulate(at_least[::-1] / n_patterns)[::-1]
     if level:
         steps = np.quantile(np.concatenate(largest), 1 - level, axis=0)
         steps[0] = np.nan  # alone
@@ -166,9 +170,7 @@ def max_t(
     return adjusted, critical
 
 
-def holm(
-    p: Series,
-) -> Series:
+def holm(p: Series) -> Series:
     """Holm's adjusted p values; a null stays null.
 
     >>> holm(Series([0.01, 0.04, 0.03])).tolist()
@@ -204,8 +206,7 @@ def p_random(
     sides = (missing, present)
     if min(map(len, sides)) < TESTABLE:
         return np.nan
-    moments = [(len(x), x.mean(), x.var(ddof=1)) for x in sides]
-    n, mean, variance = np.array(moments).T
+    n, mean, variance = np.array([(len(x), x.mean(), x.var(ddof=1)) for x in sides]).T
     of_means = variance / n
     pooled = variance @ (n - 1) / (n.sum() - 2)
     squares = max((of_means**2 / (n - 1)).sum(), 1e-300)

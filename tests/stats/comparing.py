@@ -1,6 +1,5 @@
 """Conditions to compare: a table of metrics of every kind, and runs with what may be wrong with them."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -8,7 +7,7 @@ import pandas as pd
 
 from evaltools.core.estimates import Resampling
 from evaltools.core.metric import Difference, Metric, MetricTable
-from evaltools.stats.compare import compare_all
+from evaltools.stats.compare import Comparison, compare
 from evaltools.stats.influence import Condition, label
 
 MEAN = Metric(name="mean", numerator="y", denominator="n", group="g", better="higher", title="Mean")
@@ -78,22 +77,11 @@ def two(
     return a, b
 
 
-def compare(
-    a: Runs,
-    b: Runs,
-    table: MetricTable,
-    headline: Sequence[str] = (),
-    **options: Any,
-) -> pd.DataFrame:
-    sides = label([("baseline", a), ("candidate", b)], table, "id")
-    return compare_all(sides, R, headline, **options)
-
-
 def compared(
     a: Runs, b: Runs, headline: tuple[str, ...] = ("mean", "errors"), **options: object
-) -> pd.DataFrame:
+) -> Comparison:
     """The comparison of two conditions over TABLE."""
-    return compare(a, b, TABLE, headline, **options)  # type: ignore[arg-type]
+    return compare(a, b, TABLE, "id", R, headline, n_permutations=999, **options)  # type: ignore[arg-type]
 
 
 def labelled(table: MetricTable, *sides: Runs) -> list[Condition]:
@@ -101,9 +89,9 @@ def labelled(table: MetricTable, *sides: Runs) -> list[Condition]:
     return label(zip("abcd", sides), table, "id")
 
 
-def rows(c: pd.DataFrame) -> pd.DataFrame:
+def rows(c: Comparison) -> pd.DataFrame:
     """The table by metric."""
-    return c.set_index("metric", drop=False)
+    return c.table.set_index("metric", drop=False)
 
 
 CASES = {

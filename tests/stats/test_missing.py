@@ -15,12 +15,12 @@ from evaltools.core.estimates import Resampling
 from evaltools.core.messages import UsageError
 from evaltools.core.metric import Difference, Mean, Metric, MetricTable
 from evaltools.report.study_sentences import verdict_parts
-from evaltools.stats.compare import ranks
+from evaltools.stats.compare import Comparison, compare, ranks
 from evaltools.stats.effects import unit_changes
 from evaltools.stats.intervals import aggregate, estimate
 from evaltools.stats.multiple import p_random
 from evaltools.stats.plan import plan
-from tests.stats.comparing import compare, labelled
+from tests.stats.comparing import labelled
 
 JUDGE = Metric(
     name="judge", numerator="score", denominator="scored", better="higher", bounds=(0, 1)
@@ -54,13 +54,13 @@ def without(frame: pd.DataFrame, where: Sequence[int]) -> pd.DataFrame:
     return frame.drop(index=list(where))
 
 
-def compared(a: Runs, b: Runs, table: MetricTable = TABLE, **options: object) -> pd.DataFrame:
+def compared(a: Runs, b: Runs, table: MetricTable = TABLE, **options: object) -> Comparison:
     headline = [metric.name for metric in table if isinstance(metric, Metric)]
-    return compare(a, b, table, headline, **options)  # type: ignore[arg-type]
+    return compare(a, b, table, "id", R, headline, n_permutations=499, **options)  # type: ignore[arg-type]
 
 
-def row(c: pd.DataFrame, metric: str = "judge") -> pd.Series:
-    return c.set_index("metric").loc[metric]
+def row(c: Comparison, metric: str = "judge") -> pd.Series:
+    return c.table.set_index("metric").loc[metric]
 
 
 def runs(change: Callable[..., pd.DataFrame], key: int, n_seeds: int) -> Runs:
@@ -77,10 +77,10 @@ def test_a_null_is_a_row_left_out_everywhere(n_seeds: int) -> None:
         conditions = labelled([JUDGE], a, b, c)
         results.append(
             [
-                compared(a, b, [JUDGE]),
+                compared(a, b, [JUDGE]).table,
                 estimate(pd.concat(a.values()), [JUDGE], "id", R),
                 aggregate(conditions, R),
-                ranks(conditions, "judge", R),
+                ranks(conditions, "judge", R, 499),
                 unit_changes(conditions[:2], "judge"),
                 plan(conditions[:2], "judge", 0.1, seeds=[1, 2]),
             ]
@@ -231,7 +231,7 @@ def test_what_is_missing_is_asked_of_each_pair_and_metric_alone() -> None:
     ranked = ranks(labelled([JUDGE], {"": a}, {"": b}, *others), "judge", R)
     assert ranked["rank_low"].tolist()[:2] == [1, 1]
     table = [JUDGE, *(replace(JUDGE, name=f"m{i}") for i in range(10))]
-    assert compare({"": a}, {"": b}, table)["not_random"].all()
+    assert compare({"": a}, {"": b}, table, "id", R).table["not_random"].all()
 
 
 BAD: dict[str, tuple[dict[str, Any], str]] = {
@@ -267,7 +267,7 @@ def test_trials_that_are_missing_are_no_good_news() -> None:
     right = np.where((ids < 20) & (trial < 2), 0.0, 1.0)
     base = pd.DataFrame({"id": ids, "trial": trial, "hit": right, "tries": 1.0})
     lossy = base.assign(tries=np.where(right, 1, np.nan))
-    row = compare({"": base}, {"": lossy}, [RATE], ["rate"]).iloc[0]
+    row = compare({"": base}, {"": lossy}, [RATE], "id", R, ["rate"]).table.iloc[0]
     assert row["delta"] == 0.25 and row["verdict"] == "not measured"
     assert (row["missing_baseline"], row["missing_candidate"]) == (0, 20)
     assert row["delta_best"] == pytest.approx(0)

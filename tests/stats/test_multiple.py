@@ -11,10 +11,10 @@ from scipy import stats
 from evaltools.core.estimates import Resampling
 from evaltools.core.messages import UsageError
 from evaltools.core.metric import Metric
-from evaltools.stats.compare import compare_all, ranks
+from evaltools.stats.compare import compare, compare_all, ranks
 from evaltools.stats.multiple import holm, max_t, sign_flip
 from evaltools.stats.plan import plan
-from tests.stats.comparing import compare, labelled
+from tests.stats.comparing import labelled
 
 SCORE = Metric(name="score", numerator="y", denominator="n", better="higher", bounds=(0, 1))
 FREE = Metric(name="score", numerator="y", denominator="n", better="higher")
@@ -31,22 +31,22 @@ def test_exact_sign_flips_are_those_of_scipy(key: int) -> None:
     expected = stats.permutation_test(
         (d,), np.sum, permutation_type="samples", n_resamples=np.inf, alternative="two-sided"
     )
-    assert sign_flip(d[:, None], 0)[0] == pytest.approx(expected.pvalue, abs=1e-12)
+    assert sign_flip(d[:, None], 10_000, 0)[0] == pytest.approx(expected.pvalue, abs=1e-12)
 
 
 def test_differences_of_one_size_are_binomial_and_mid_p_counts_ties_half() -> None:
     """15 of 20 units rise by 1: twice P(X >= 15); mid-p takes half of P(X = 15) off on either side."""
     d = np.repeat([1.0, -1.0], [15, 5])[:, None]
     exact = stats.binomtest(15, 20).pvalue
-    assert sign_flip(d, 0)[0] == pytest.approx(exact)
+    assert sign_flip(d, 10_000, 0)[0] == pytest.approx(exact)
     mid = exact - stats.binom.pmf(15, 20, 0.5)
-    assert sign_flip(d, 0, np.array([True]))[0] == pytest.approx(mid)
+    assert sign_flip(d, 10_000, 0, np.array([True]))[0] == pytest.approx(mid)
 
 
 def test_many_units_have_the_normal_limit_which_drawn_flips_agree_with() -> None:
     d = np.random.default_rng(0).normal(0.025, 1, (5_001, 1))
-    drawn = sign_flip(d[:5_000], 0)[0]
-    assert sign_flip(d, 0)[0] == pytest.approx(drawn, abs=0.02)
+    drawn = sign_flip(d[:5_000], 10_000, 0)[0]
+    assert sign_flip(d, 10_000, 0)[0] == pytest.approx(drawn, abs=0.02)
 
 
 def test_holm_is_that_of_statsmodels() -> None:
@@ -60,12 +60,12 @@ def test_holm_is_that_of_statsmodels() -> None:
 def test_max_t_of_copies_is_one_test_and_of_others_no_more_than_holm() -> None:
     rng = np.random.default_rng(1)
     one = rng.normal(0.5, 1, (12, 1))
-    p = sign_flip(one, 0)
-    copies, _ = max_t(np.repeat(one, 5, axis=1), 0)
+    p = sign_flip(one, 10_000, 0)
+    copies, _ = max_t(np.repeat(one, 5, axis=1), 10_000, 0)
     assert copies.tolist() == pytest.approx([p[0]] * 5)
     several = rng.normal([0.9, 0.4, 0.0], 1, (12, 3))
-    joint, critical = max_t(several, 0, 0.05)
-    alone = sign_flip(several, 0)
+    joint, critical = max_t(several, 10_000, 0, 0.05)
+    alone = sign_flip(several, 10_000, 0)
     assert (joint >= alone - 1e-12).all() and (joint <= 3 * alone + 1e-12).all()
     assert 2.0 < np.nanmax(critical) < np.sqrt(12)
 
@@ -119,7 +119,7 @@ def test_a_larger_difference_of_a_proportion_needs_more_units_that_change() -> N
     n = z2 * (20 / 99 * 100 / 98 + 0.15 - 0.15**2) / 0.15**2
     planned = plan(labelled([right], a, b), "score", 0.15, seeds=[1])
     assert planned["samples"].tolist() == [np.ceil(n)]
-    d = compare(a, b, [right], ["score"])["mde"].iloc[0]
+    d = compare(a, b, [right], "id", R, ["score"]).table["mde"].iloc[0]
     t = stats.t.ppf(0.975, 99) + stats.t.ppf(0.8, 99)
     assert t * np.sqrt((20 / 99 + d - d**2) / 100) == pytest.approx(d, abs=0.005)  # two digits
 

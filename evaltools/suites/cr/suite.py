@@ -5,7 +5,6 @@ cr_hallucination_rate sections 2-3, seed cr_metrics_spec sections 4.1-4.3; decis
 """
 
 import math
-import shutil
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
@@ -18,7 +17,7 @@ import pandas as pd
 import pyarrow as pa
 from pandas import DataFrame
 
-from ...core.files import Fields, Names, atomic, read_once, refuse_input
+from ...core.files import Fields, Names, beside, read_once, refuse_input
 from ...core.messages import Problems
 from ...core.metric import MetricTable, make_metric
 from ...core.records import File, read_jsonl, shards
@@ -288,7 +287,8 @@ def write_scorecards(
     for file in files.values():
         File(file, problems)
     refuse_input(target, files.values())
-    with TemporaryDirectory() as folder:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(**beside(target)) as folder:
         source = Source(target.name, files)
         units = score(
             source,
@@ -297,8 +297,7 @@ def write_scorecards(
             Workers(),
             Path(folder),
         )
-        with atomic(target) as f, (Path(folder) / FILES["scorecards"]).open("rb") as scorecards:
-            shutil.copyfileobj(scorecards, f)
+        (Path(folder) / FILES["scorecards"]).replace(target)
     return len(units)
 
 

@@ -229,8 +229,8 @@ def verdicts(run: Run) -> DataFrame:
         "metric": "state",
         "title": "Summaries",
         "verdict": VERDICT[worst(states)],
-        "said": say(
-            "{fail} of {n} must not ship, {look} to look at", **state_counts(states), n=len(states)
+        "said": "{fail} of {n} must not ship, {look} to look at".format(
+            **state_counts(states), n=len(states)
         ),
     }
     return pd.concat([DataFrame([of_cases]), metric_verdicts(run)], ignore_index=True)
@@ -254,13 +254,11 @@ def metric_verdicts(run: Run) -> DataFrame:
             "look": counts["look"],
             "not_measured": len(units) - n_measured,
         }
-        said = say(
-            "{failing} of {n} fail, {look} to look at, {not_measured} not measured (≥ {threshold:g})",
-            **row,
-            n=len(units),
-            threshold=thresholds[metric],
+        row["said"] = (
+            f"{row['failing']} of {len(units)} fail, {row['look']} to look at, {row['not_measured']} not measured "
+            f"(≥ {thresholds[metric]:g})"
         )
-        rows.append({**row, "said": said})
+        rows.append(row)
     return DataFrame(rows)
 
 
