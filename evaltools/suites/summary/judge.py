@@ -11,19 +11,19 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pandas import DataFrame
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, BaseModel
 
 from ...core.files import Fields, asset_dir, dumps
 from ...core.messages import Problems, bar
 from ...llm.client import Answer, Client, in_background
 from ...llm.messages import chat, strict_schema
-from .rules import FOLLOWUP_TAG, JUDGED, Rules
+from .rules import FOLLOWUP_TAG, JUDGED, Share
 from .scoring import BARE_NOUN
 
 if TYPE_CHECKING:
@@ -53,15 +53,6 @@ RiskTag = Literal[
     "condition",
     "documents_required",
 ]
-Share = Annotated[
-    float,
-    Field(
-        ge=0,
-        le=1,
-        allow_inf_nan=False,
-        strict=True,
-    ),
-]
 Reason = Annotated[str, AfterValidator(lambda reason: reason[:REASON])]
 
 
@@ -86,6 +77,9 @@ def trigger(case: Fields, metric: str) -> str | None:
     score = case[metric]
     measured = case[f"{metric}_measured"]
     evidence = json.loads(case[f"{metric}_evidence"])
+    sources = "".join(json.loads(case["contexts"])).strip()
+    if metric in WITH_CONTEXTS and not (measured or sources):
+        return None  # without a source the judge knows no more than the rules
     tagged = FOLLOWUP_TAG in json.loads(case["tags"])
     zones = {
         "summary_accuracy": {
@@ -208,7 +202,7 @@ def answers(
 def judge_units(
     units: DataFrame,
     options: SummaryOptions,
-    rules: Rules,
+    thresholds: Mapping[str, float],
     problems: Problems,
     label: str,
 ) -> tuple[DataFrame, dict[str, int]]:
@@ -226,12 +220,13 @@ def judge_units(
         if answer.reply is not None:
             models[answer.call.model or "not named"] += 1
         evidence = json.loads(case[f"{metric}_evidence"])
-        if columns.get("_decided_by") == "llm" and rules.passed(metric, columns[""]):
-            if metric == "summary_accuracy":
-                judged.at[row, "any_unsupported"] = False
-            evidence["rules"] = {
-                name: evidence.pop(name) for name in [*evidence] if name not in FOR
-            }
+        if columns.get("_decided_by") == "llm":
+            if metric == "summary_accuracy":  # the judge's score is the share of what is supported
+                judged.at[row, "any_unsupported"] = columns[""] < 1
+            if columns[""] >= thresholds[metric] - 1e-12:
+                evidence["rules"] = {
+                    name: evidence.pop(name) for name in [*evidence] if name not in FOR
+                }
         columns["_evidence"] = dumps(evidence | {"judge": columns.pop("judge")})
         for ending, value in columns.items():
             judged.at[row, metric + ending] = value
