@@ -135,13 +135,12 @@ def decide(
     """
     reply = answer.reply
     judge: Fields = {
-        "reason": None,
+        "reason": reply and reply.reason,
         "error": answer.error or None,
-        "virtual_tags": [],
+        "virtual_tags": list(dict.fromkeys(reply.tags)) if reply else [],
     }
     if reply is None:
         return {"judge": judge}
-    judge |= {"reason": reply.reason, "virtual_tags": list(dict.fromkeys(reply.tags))}
     yes_is_good = metric != "summary_non_definitive"
     if metric == "summary_needs_followup":
         yes_is_good = FOLLOWUP_TAG in json.loads(case["tags"])

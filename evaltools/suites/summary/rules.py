@@ -175,11 +175,9 @@ class Rules(_Strict):
         for tag in self.known_tags:
             if not tag or tag != normal_tag(tag):
                 yield f"tags: {tag!r} is not lower case with _ for blanks and -"
-            for alias in map(_together, self.known_tags[tag].aliases):
-                if alias in map(_together, self.known_tags):
-                    yield f"aliases: {alias} is a tag itself"
-                elif self.other_names[alias] != tag:
-                    yield f"aliases: {alias} stands for {self.other_names[alias]} too"
+            for alias in self.known_tags[tag].aliases:
+                if (other := self.tag_of(alias)) != tag:
+                    yield f"aliases of {tag}: {alias} stands for {other}"
         if FOLLOWUP_TAG in self.tags:
             yield f"tags: the phrases of {FOLLOWUP_TAG} stand under `followup`"
         words = [word.lower() for unit in self.units for word in unit.words]
