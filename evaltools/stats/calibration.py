@@ -81,9 +81,9 @@ def calibrate(
         of_cases = votes.groupby("case_id")["label"].mean()
         if not (n := len(of_cases)):
             continue
+        label = cases["case_id"].map(of_cases)
         passed = cases["score"] >= cases["threshold"].fillna(PASS)
-        cases = cases.assign(label=cases["case_id"].map(of_cases), passed=passed)
-        cases["good"] = cases["label"] > PASS
+        cases = cases.assign(label=label, passed=passed, good=label > PASS)
         labelled = cases.dropna(subset="label")
         # cases that as many raters call good as bad have no label to agree with
         clear = labelled[labelled["label"] != PASS]

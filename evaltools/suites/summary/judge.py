@@ -80,7 +80,6 @@ def trigger(case: Fields, metric: str) -> str | None:
     sources = "".join(json.loads(case["contexts"])).strip()
     if metric in WITH_CONTEXTS and not (measured or sources):
         return None  # without a source the judge knows no more than the rules
-    tagged = FOLLOWUP_TAG in json.loads(case["tags"])
     zones = {
         "summary_accuracy": {
             "no entities to compare": not measured,
@@ -92,7 +91,7 @@ def trigger(case: Fields, metric: str) -> str | None:
         "summary_risk_coverage": {"no tags": not measured, BARE_NOUN: "look" in evidence},
         "summary_non_definitive": {"definitive phrase found": score == 0.0},
         "summary_needs_followup": {
-            "tagged needs_followup": tagged,
+            "tagged needs_followup": FOLLOWUP_TAG in json.loads(case["tags"]),
             "ambiguous follow-up wording": case["ambiguous_followup"],
         },
     }
@@ -147,8 +146,8 @@ def decide(
     good = reply.score if yes_is_good else 1 - reply.score
     measured = bool(case[f"{metric}_measured"])
     score, decided_by = case[metric], "rule"
-    overrides = options.judge_mode == "override" or not measured
-    if overrides and reply.confidence >= options.judge_confidence:
+    is_confident = reply.confidence >= options.judge_confidence
+    if is_confident and (options.judge_mode == "override" or not measured):
         score, decided_by = good, "llm"
     elif measured:
         score, decided_by = RULE_WEIGHT * score + LLM_WEIGHT * good, "blend"
@@ -176,12 +175,11 @@ def answers(
     bodies = [request(case, metric, options.judge_model) for case, metric, _ in asked]
     keys = [dumps(body) for body in bodies]
     may_be_sent = {*list(dict.fromkeys(keys))[: options.judge_max_calls]}
-    folder = Path(options.judge_cache) if options.judge_cache else None
 
     async def work() -> list[Answer]:
         client = Client(
             options.judge_base_url,
-            folder,
+            Path(options.judge_cache) if options.judge_cache else None,
             problems,
             keys=KEY_VARIABLES,
         )
