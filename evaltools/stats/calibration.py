@@ -152,14 +152,14 @@ def corrected_mean(
     error = (rest.var(ddof=1) + HIDDEN * weight / n) / n + weight**2 * variance / n_open
     # beside 0 and 1 a correction leaves fewer trials than there are labels: half of them stand
     error = min(error, 2 * value * (1 - value) / n)
-    low, high = score_t(
+    bounds = score_t(
         value,
         error,
         n,
         t_quantile(n - 1, 1 - confidence),
         (0.0, 1.0),
     )
-    return value, low, high
+    return value, *bounds
 
 
 def _agreement(
@@ -176,8 +176,9 @@ def _agreement(
         right = (passed == good)[truth]
         if len(right):
             row[name] = right.mean()
-            bounds = wilson(right.mean(), len(right), ndtri(0.5 + confidence / 2))
-            row[f"{name}_low"], row[f"{name}_high"] = bounds
+            row[f"{name}_low"], row[f"{name}_high"] = wilson(
+                right.mean(), len(right), ndtri(0.5 + confidence / 2)
+            )
     row["judge_kappa"] = kappa_of(DataFrame({"people": good, "judge": passed}))
     row["rater_kappa"] = kappa_of(votes.pivot_table("label", "case_id", "rater"))
     return row
@@ -334,8 +335,9 @@ def _read(
     if ending(file.path) == ".csv":
         for _, row in rows:
             row |= {name: from_csv_cell(row[name]) for name in ("case_id", "metric")}
-
-    kept = file.unique(
-        rows, lambda row: (row["case_id"], row["metric"], row.get("rater", "")), what
+    unique = file.unique(
+        rows,
+        lambda row: (row["case_id"], row["metric"], row.get("rater", "")),
+        what,
     )
-    return [row for _, row in kept]
+    return [row for _, row in unique]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -23,7 +23,7 @@ from ...core.files import Fields, asset_dir, dumps
 from ...core.messages import Problems, bar
 from ...llm.client import Answer, Client, in_background
 from ...llm.messages import chat, strict_schema
-from .rules import FOLLOWUP_TAG, JUDGED, Share
+from .rules import FOLLOWUP_TAG, JUDGED, Rules, Share
 from .scoring import BARE_NOUN
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ def answers(
 def judge_units(
     units: DataFrame,
     options: SummaryOptions,
-    thresholds: Mapping[str, float],
+    rules: Rules,
     problems: Problems,
     label: str,
 ) -> tuple[DataFrame, dict[str, int]]:
@@ -220,7 +220,7 @@ def judge_units(
         if columns.get("_decided_by") == "llm":
             if metric == "summary_accuracy":  # the judge's score is the share of what is supported
                 judged.at[row, "any_unsupported"] = columns[""] < 1
-            if columns[""] >= thresholds[metric] - 1e-12:
+            if rules.passed(metric, columns[""]):
                 evidence["rules"] = {
                     name: evidence.pop(name) for name in [*evidence] if name not in FOR
                 }
