@@ -1,7 +1,5 @@
 """What axe-core finds on a page."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

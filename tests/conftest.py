@@ -1,7 +1,5 @@
 """Shared fixtures: where the reference runs and the browser are."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

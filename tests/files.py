@@ -1,7 +1,5 @@
 """What tests do with files: folders compared by their contents, records written and read as lines of JSON."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable, Iterable

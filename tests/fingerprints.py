@@ -7,8 +7,6 @@ Tables and metrics are stored cell by cell. Files with a row for each unit are r
 numbers for each column. `tests/test_fingerprints.py` compares all of them with the stored ones.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import math

@@ -1,7 +1,5 @@
 """A real HTTP server that speaks as much of the chat-completions protocol as the package needs."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time
@@ -9,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Self
 
 
 @dataclass(frozen=True)
@@ -131,7 +129,7 @@ class ModelServer:
     def url(self) -> str:
         return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
 
-    def __enter__(self) -> ModelServer:
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 

@@ -1,7 +1,5 @@
 """Many runs in one command: each scored and reported on its own, in parallel, with a summary at the end."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field

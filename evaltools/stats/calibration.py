@@ -31,6 +31,7 @@ from ..core.records import File
 from ..core.tables import read_table
 from .formulas import score_t, t_quantile, wilson
 from .influence import Array
+from .multiple import NOT_RANDOM, p_random
 
 # labels of a metric below which no mean is corrected: the plain counts and the agreement stand
 MIN_LABELS = 30
@@ -55,9 +56,9 @@ def calibrate(
     """How scores (`read_scores`) agree with labels (`read_labels`), and the mean that people would give: (frame, notes).
 
     The frame has COLUMNS, a row a metric that has labels; null: not measured. Notes are a sentence for each metric with
-    labels of cases that were not measured, and one for all whose labels are fewer than MIN_LABELS. Several raters of a
-    case count as their mean. What was not `measured` takes no part. A score passes from its `threshold` on, from 0.5
-    where it has none.
+    labels of cases that were not measured or not drawn at random, and one for all with fewer than MIN_LABELS. Several
+    raters of a case count as their mean. What was not `measured` takes no part. A score passes from its `threshold` on,
+    from 0.5 where it has none.
 
     >>> cases = [f"c{i}" for i in range(60)]
     >>> scores = pd.DataFrame({"case_id": cases, "metric": "m", "score": [0.0, 1.0] * 30})
@@ -80,21 +81,30 @@ def calibrate(
         of_cases = votes.groupby("case_id")["label"].mean()
         if not (n := len(of_cases)):
             continue
+        label = cases["case_id"].map(of_cases)
         passed = cases["score"] >= cases["threshold"].fillna(PASS)
-        cases = cases.assign(label=cases["case_id"].map(of_cases), passed=passed)
+        cases = cases.assign(label=label, passed=passed, good=label > PASS)
         labelled = cases.dropna(subset="label")
+        # cases that as many raters call good as bad have no label to agree with
+        clear = labelled[labelled["label"] != PASS]
         score, label = cases[["score", "label"]].to_numpy().T
+        others = score[np.isnan(label)]
+        if p_random(others, labelled["score"].to_numpy()) <= NOT_RANDOM:
+            notes.append(
+                f"{metric}: labelled cases score {labelled['score'].mean():.3f}, the others {others.mean():.3f}: labels "
+                "not drawn at random say nothing of the others"
+            )
         row = {
             "metric": metric,
             "n": len(cases),
             "n_labelled": n,
             "judge_mean": score.mean(),
             "labels_mean": labelled["label"].mean(),
-            **_agreement(labelled, votes, confidence),
+            **_agreement(clear, votes, confidence),
         }
         if n < MIN_LABELS:
-            n_alike = (labelled["passed"] == (labelled["label"] >= PASS)).sum()
-            few.append(f"{metric} in {n_alike} of {n} cases")
+            n_alike = (clear["passed"] == clear["good"]).sum()
+            few.append(f"{metric} in {n_alike} of {len(clear)} cases")
         else:
             for name, weight in (("labels", 0.0), ("corrected", None)):
                 found = corrected_mean(score, label, confidence, weight)
@@ -153,27 +163,21 @@ def corrected_mean(
 
 
 def _agreement(
-    labelled: DataFrame,
+    clear: DataFrame,
     votes: DataFrame,
     confidence: float,
 ) -> Fields:
-    """raters, kappas, TPR and TNR with Wilson's intervals; the raters alone unless every label is 0 or 1.
-
-    Cases on which as many raters say 0 as 1 take no part in TPR, TNR and the judge's kappa.
-    """
+    """raters, kappas, TPR and TNR with Wilson's intervals; the raters alone unless every label is 0 or 1."""
     row: Fields = {"raters": votes["rater"].nunique()}
     if not votes["label"].isin([0, 1]).all():
         return row
-    clear = labelled[labelled["label"] != 0.5]
-    good, passed = clear["label"] > 0.5, clear["passed"]
+    good, passed = clear["good"], clear["passed"]
     for name, truth in (("tpr", good), ("tnr", ~good)):
         right = (passed == good)[truth]
         if len(right):
             row[name] = right.mean()
             row[f"{name}_low"], row[f"{name}_high"] = wilson(
-                right.mean(),
-                len(right),
-                ndtri(0.5 + confidence / 2),
+                right.mean(), len(right), ndtri(0.5 + confidence / 2)
             )
     row["judge_kappa"] = kappa_of(DataFrame({"people": good, "judge": passed}))
     row["rater_kappa"] = kappa_of(votes.pivot_table("label", "case_id", "rater"))
@@ -206,7 +210,7 @@ def kappa_of(sheet: DataFrame) -> float:
 
 # --- files of scores and of labels
 
-Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, le=1)]
 
 YES = ("yes", "y", "pass", "true", "ok", "합격", "예", "네", "적합", "o", "○")
 NO = ("no", "n", "fail", "false", "불합격", "아니요", "아니오", "부적합", "x", "×")

@@ -1,7 +1,5 @@
 """Reports of three runs with a notebook of two cells, each of which takes a second."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Small files as other tools write them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A planted key, and short waits."""
 
-from __future__ import annotations
-
 import pytest
 
 from evaltools.llm import client as llm

@@ -1,7 +1,5 @@
 """Reports of small notebooks."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

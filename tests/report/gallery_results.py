@@ -1,7 +1,5 @@
 """Results folders for the gallery, as `evaluate` and `study_seeds` write them, without anything being scored."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Sequence
 from pathlib import Path

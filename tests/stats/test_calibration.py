@@ -91,7 +91,9 @@ def two_raters(differ: int) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def test_raters_count_as_their_mean_and_their_kappa() -> None:
-    row = c.calibrate(*two_raters(4))[0].iloc[0]
+    frame, (note,) = c.calibrate(*two_raters(4))
+    row = frame.iloc[0]
+    assert "m: labelled cases score 0.500, the others 0.000: labels not drawn at random" in note
     # 4 cases of 40 have a label of one half
     assert row["raters"] == 2 and row["labels_mean"] == pytest.approx((16 + 4 * 0.5) / 40)
     chance = (20 * 16 + 20 * 24) / 40**2
@@ -115,12 +117,15 @@ def test_labels_that_are_no_verdicts_have_a_mean_and_no_rates() -> None:
 def test_few_labels_give_counts_and_no_corrected_mean() -> None:
     scores, labels = judged()
     unmeasured = scores.assign(metric="none", measured=False)
-    both = pd.concat([labels.head(29), labels.assign(metric="none")])
+    both = pd.concat(
+        [labels.head(28), labels[28:29].assign(label=0.5), labels.assign(metric="none")]
+    )
     frame, (_, note) = c.calibrate(pd.concat([scores, unmeasured]), both)
     row = frame.iloc[0]
     assert (row["n_labelled"], pd.isna(row["corrected_mean"])) == (29, True)
-    assert row["labels_mean"] == labels.head(29)["label"].mean() and row["tpr"] > 0.5
-    assert "fewer than 30 labels correct no mean" in note and "of 29 cases" in note
+    assert row["labels_mean"] == both.head(29)["label"].mean()
+    # a label of one half agrees with nothing
+    assert "fewer than 30 labels correct no mean" in note and "of 28 cases" in note
 
 
 # --- files

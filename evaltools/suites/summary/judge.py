@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pandas import DataFrame
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, BaseModel
 
 from ...core.files import Fields, asset_dir, dumps
 from ...core.messages import Problems, bar
 from ...llm.client import Answer, Client, in_background
 from ...llm.messages import chat, strict_schema
-from .rules import FOLLOWUP_TAG, JUDGED, Rules
+from .rules import FOLLOWUP_TAG, JUDGED, Rules, Share
 from .scoring import BARE_NOUN
 
 if TYPE_CHECKING:
@@ -53,15 +53,6 @@ RiskTag = Literal[
     "condition",
     "documents_required",
 ]
-Share = Annotated[
-    float,
-    Field(
-        ge=0,
-        le=1,
-        allow_inf_nan=False,
-        strict=True,
-    ),
-]
 Reason = Annotated[str, AfterValidator(lambda reason: reason[:REASON])]
 
 
@@ -86,7 +77,9 @@ def trigger(case: Fields, metric: str) -> str | None:
     score = case[metric]
     measured = case[f"{metric}_measured"]
     evidence = json.loads(case[f"{metric}_evidence"])
-    tagged = FOLLOWUP_TAG in json.loads(case["tags"])
+    sources = "".join(json.loads(case["contexts"])).strip()
+    if metric in WITH_CONTEXTS and not (measured or sources):
+        return None  # without a source the judge knows no more than the rules
     zones = {
         "summary_accuracy": {
             "no entities to compare": not measured,
@@ -98,7 +91,7 @@ def trigger(case: Fields, metric: str) -> str | None:
         "summary_risk_coverage": {"no tags": not measured, BARE_NOUN: "look" in evidence},
         "summary_non_definitive": {"definitive phrase found": score == 0.0},
         "summary_needs_followup": {
-            "tagged needs_followup": tagged,
+            "tagged needs_followup": FOLLOWUP_TAG in json.loads(case["tags"]),
             "ambiguous follow-up wording": case["ambiguous_followup"],
         },
     }
@@ -141,21 +134,20 @@ def decide(
     """
     reply = answer.reply
     judge: Fields = {
-        "reason": None,
+        "reason": reply and reply.reason,
         "error": answer.error or None,
-        "virtual_tags": [],
+        "virtual_tags": list(dict.fromkeys(reply.tags)) if reply else [],
     }
     if reply is None:
         return {"judge": judge}
-    judge |= {"reason": reply.reason, "virtual_tags": list(dict.fromkeys(reply.tags))}
     yes_is_good = metric != "summary_non_definitive"
     if metric == "summary_needs_followup":
         yes_is_good = FOLLOWUP_TAG in json.loads(case["tags"])
     good = reply.score if yes_is_good else 1 - reply.score
     measured = bool(case[f"{metric}_measured"])
     score, decided_by = case[metric], "rule"
-    overrides = options.judge_mode == "override" or not measured
-    if overrides and reply.confidence >= options.judge_confidence:
+    is_confident = reply.confidence >= options.judge_confidence
+    if is_confident and (options.judge_mode == "override" or not measured):
         score, decided_by = good, "llm"
     elif measured:
         score, decided_by = RULE_WEIGHT * score + LLM_WEIGHT * good, "blend"
@@ -183,12 +175,11 @@ def answers(
     bodies = [request(case, metric, options.judge_model) for case, metric, _ in asked]
     keys = [dumps(body) for body in bodies]
     may_be_sent = {*list(dict.fromkeys(keys))[: options.judge_max_calls]}
-    folder = Path(options.judge_cache) if options.judge_cache else None
 
     async def work() -> list[Answer]:
         client = Client(
             options.judge_base_url,
-            folder,
+            Path(options.judge_cache) if options.judge_cache else None,
             problems,
             keys=KEY_VARIABLES,
         )
@@ -226,12 +217,13 @@ def judge_units(
         if answer.reply is not None:
             models[answer.call.model or "not named"] += 1
         evidence = json.loads(case[f"{metric}_evidence"])
-        if columns.get("_decided_by") == "llm" and rules.passed(metric, columns[""]):
-            if metric == "summary_accuracy":
-                judged.at[row, "any_unsupported"] = False
-            evidence["rules"] = {
-                name: evidence.pop(name) for name in [*evidence] if name not in FOR
-            }
+        if columns.get("_decided_by") == "llm":
+            if metric == "summary_accuracy":  # the judge's score is the share of what is supported
+                judged.at[row, "any_unsupported"] = columns[""] < 1
+            if rules.passed(metric, columns[""]):
+                evidence["rules"] = {
+                    name: evidence.pop(name) for name in [*evidence] if name not in FOR
+                }
         columns["_evidence"] = dumps(evidence | {"judge": columns.pop("judge")})
         for ending, value in columns.items():
             judged.at[row, metric + ending] = value

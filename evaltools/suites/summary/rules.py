@@ -47,7 +47,7 @@ FOLLOWUP_TAG = "needs_followup"
 Phrase = Annotated[str, Field(min_length=1, max_length=1000, pattern=r"\S")]
 Phrases = tuple[Phrase, ...]
 SomePhrases = Annotated[Phrases, Field(min_length=1)]
-Share = Annotated[float, Field(ge=0, le=1)]
+Share = Annotated[float, Field(ge=0, le=1, strict=True)]
 
 
 class _Strict(BaseModel):
@@ -172,14 +172,14 @@ class Rules(_Strict):
         """What contradicts itself, each with its field."""
         if set(self.thresholds) != set(JUDGED):
             yield f"thresholds: expected one for each of {', '.join(JUDGED)}, got {', '.join(self.thresholds)}"
-        for tag in self.tags:
+        for tag in self.known_tags:
             if not tag or tag != normal_tag(tag):
                 yield f"tags: {tag!r} is not lower case with _ for blanks and -"
+            for alias in self.known_tags[tag].aliases:
+                if (other := self.tag_of(alias)) != tag:
+                    yield f"aliases of {tag}: {alias} stands for {other}"
         if FOLLOWUP_TAG in self.tags:
             yield f"tags: the phrases of {FOLLOWUP_TAG} stand under `followup`"
-        for alias in self.other_names:
-            if alias in map(_together, self.known_tags):
-                yield f"aliases: {alias} is a tag itself"
         words = [word.lower() for unit in self.units for word in unit.words]
         if doubled := {word for word in words if words.count(word) > 1}:
             yield f"units: a word of two units: {', '.join(sorted(doubled))}"

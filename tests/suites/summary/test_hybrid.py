@@ -110,7 +110,8 @@ def test_a_confident_judge_settles_what_the_rules_cannot(
     }
     case = run.units.iloc[0]
     evidence = case["summary_accuracy_evidence"]
-    assert case["summary_accuracy_state"] == "ok" and not case["any_unsupported"]
+    # 0.95 of what it says is supported, so not all
+    assert case["summary_accuracy_state"] == "ok" and case["any_unsupported"]
     assert "unsupported" in evidence["rules"] and "unsupported" not in evidence
     (text,) = why(case, "summary_accuracy")
     assert text.startswith("the judge says 0.95 (왜) and decides; the rules say 0.50")

@@ -48,8 +48,11 @@ def test_trigger_zones(
         "tags": json.dumps(tags),
         "ambiguous_followup": ambiguous,
         f"{metric}_evidence": "{}",
+        "contexts": '["원문"]',
     }
     assert bool(judge.trigger(case, metric)) is fires
+    case["contexts"] = "[]"  # without a source a judge can measure nothing either
+    assert measured or not judge.trigger(case, metric)
 
 
 @pytest.mark.parametrize(

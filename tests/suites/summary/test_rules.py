@@ -88,7 +88,7 @@ def test_the_hash_covers_content_not_layout(tmp_path: Path) -> None:
         ),
         ({"tags": {"Big Limit": {"phrases": ["a"]}}}, "tags: 'Big Limit' is not lower case"),
         ({"tags": {"needs_followup": {"phrases": ["a"]}}}, "stand under `followup`"),
-        ({"tags": {"exclusion": {"aliases": ["limit"]}}}, "limit is a tag itself"),
+        ({"tags": {"exclusion": {"aliases": ["limit"]}}}, "exclusion: limit stands for limit"),
         ({"units": [{"kind": k, "base": "b", "words": ["x"]} for k in "ab"]}, "of two units: x"),
         ({"followup": {"phrases": ["a"], "let_off": ["nope"]}}, "let_off: none is named 'nope'"),
         ({"followup": {"phrases": ["(a"]}}, "'(a': a '(', ')' or '|' that is no part"),
