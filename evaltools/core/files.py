@@ -103,8 +103,6 @@ def refuse_input(
     inputs: Iterable[str | Path],
 ) -> None:
     """UsageError where a file cannot be written, is one of the inputs, or lies in the folder of one."""
-    if target.is_symlink() or (target.exists() and not target.is_file()):
-        raise UsageError(f"{target} is no file; name one to write to")
     for path in inputs:
         source = Path(os.path.realpath(resolve(path)))  # a link in a circle is an error elsewhere
         if target.resolve().is_relative_to(source):
@@ -112,6 +110,8 @@ def refuse_input(
                 f"{target} is an input or lies in one, which would be replaced; "
                 "write to another file"
             )
+    if target.is_symlink() or (target.exists() and not target.is_file()):
+        raise UsageError(f"{target} is no file; name one to write to")
 
 
 def beside(target: Path) -> Fields:

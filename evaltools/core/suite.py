@@ -302,6 +302,7 @@ def _score(
     file = File(source.files["records"], problems)
     arguments = () if type(options) is SuiteOptions else (options,)
     rows = []
+    made: Fields = {}
     records = file.unique(
         read_jsonl(file, record), lambda entry: str(getattr(entry, unit)), f"record of this {unit}"
     )
@@ -316,7 +317,8 @@ def _score(
                     raise TypeError(
                         f"{short(name)}: expected a number or a text, got {short(value)}"
                     )
-            rows.append({"line": line, **plain, **sums, unit: uid})
+            made |= dict.fromkeys(sums)
+            rows.append(({"line": line, **plain}, {**sums, unit: uid}))
         except Exception as e:  # noqa: BLE001 - the user's own code may raise anything
             file.error(
                 "bad-columns",
@@ -324,7 +326,8 @@ def _score(
                 line=line,
                 id=uid,
             )
-    return DataFrame(rows)
+    # a column that a record does not have is null, not a field of that name
+    return DataFrame([{**plain, **made, **sums} for plain, sums in rows])
 
 
 # the group of entry points under which installed packages name their suites

@@ -75,11 +75,12 @@ def plan(
         raise UsageError(
             f"{metric}: a plan needs a pilot of {MIN_PILOT} or more units, some of which differ"
         )
-    # a unit may weigh more than another, not be counted, or be a cluster of samples
-    n_units = pilot.present.sum()
-    if all(ITEM in condition.rows for condition in conditions):
-        here, there = (side.present.any(axis=0) for side in sides)
-        n_units = (here & there).sum()
+    # a unit may weigh more than another, not be counted (0 or null), or be a cluster of samples
+    rows = [condition.rows for condition in conditions]
+    names = [conditions[0].units.name, ITEM]
+    names = names if all(ITEM in each for each in rows) else names[:1]
+    samples = [pd.MultiIndex.from_frame(each[names]) for each in rows]
+    n_units = len(samples[0].intersection(samples[-1]))
     upper, of_power = 1 - (resampling or Resampling()).level / 2, ndtri(power)
     # what the pilot's variance may truly be, as parts of it
     shares = np.array([1.0, *(n - 1) / chdtri(n - 1, [0.025, 0.975])]) * n / (n - 2)

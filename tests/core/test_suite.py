@@ -84,6 +84,9 @@ def test_numbers_of_a_suite_made_in_python_are_never_those_of_its_older_code(
 def test_a_field_named_line_is_the_users() -> None:
     run = et.evaluate(graded(lambda r: {"n": 1}, numerator="line"), RECORDS, resampling=FAST)
     assert run.value("m") == 5
+    # where a record does not have a column that others have it is null, whatever its field says
+    some = graded(lambda r: {"x": 1, "line": 1} if r.x < 0.5 else {}, denominator="line")
+    assert et.evaluate(some, RECORDS, resampling=FAST).value("m") == 1
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,6 @@ from evaltools.stats.compare import Comparison, compare, ranks
 from evaltools.stats.effects import unit_changes
 from evaltools.stats.intervals import aggregate, estimate
 from evaltools.stats.multiple import p_random
-from evaltools.stats.plan import plan
 from tests.stats.comparing import labelled
 
 JUDGE = Metric(
@@ -82,7 +81,6 @@ def test_a_null_is_a_row_left_out_everywhere(n_seeds: int) -> None:
                 aggregate(conditions, R),
                 ranks(conditions, "judge", R, 499),
                 unit_changes(conditions[:2], "judge"),
-                plan(conditions[:2], "judge", 0.1, seeds=[1, 2]),
             ]
         )
     for with_nulls, left_out in zip(*results):

@@ -96,8 +96,8 @@ def test_a_plan_by_its_formula() -> None:
     assert row[["samples", "samples_low", "samples_high"]].tolist() == [
         np.ceil(n), np.ceil(n * low), np.ceil(n * high)
     ]  # fmt: skip
-    # 30 more units that are not counted: as many of the next study will not be
-    more = frame(np.zeros(30)).assign(id=range(30, 60), n=0)
+    # 30 more units that are not counted, or null: as many of the next study will not be
+    more = frame(np.zeros(30)).assign(id=range(30, 60), n=[0, None] * 15)
     sides = [{"": pd.concat([frame(y), more])} for y in (a, b)]
     row = plan(labelled([FREE], *sides), "score", 0.5, seeds=[1]).iloc[0]
     assert row["samples"] == np.ceil(2 * n)
