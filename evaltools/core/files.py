@@ -105,7 +105,7 @@ def refuse_input(
     """UsageError where a file cannot be written, is one of the inputs, or lies in the folder of one."""
     for path in inputs:
         source = Path(os.path.realpath(resolve(path)))  # a link in a circle is an error elsewhere
-        if target.resolve().is_relative_to(source):
+        if Path(os.path.realpath(target)).is_relative_to(source):
             raise UsageError(
                 f"{target} is an input or lies in one, which would be replaced; "
                 "write to another file"

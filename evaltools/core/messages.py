@@ -267,7 +267,7 @@ def echo(text: object = "", err: bool = False) -> None:
 def paragraph(text: str) -> None:
     """Print a sentence in lines that fit the terminal, those from the second on indented."""
     width = get_terminal_size().columns
-    for line in text.splitlines():
+    for line in bounded(text).splitlines():
         lines = textwrap.fill(
             line,
             width,

@@ -22,12 +22,6 @@ TWO = "[0-9]{2}"
 # of a day or a month
 DAY = "[0-9]{1,2}"
 
-MONTH = (
-    "(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|"
-    r"sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
-)
-MONTHS = "janfebmaraprmayjunjulaugsepoctnovdec"
-ORDINAL = "(?:st|nd|rd|th)?"
 
 # in Hangul: 이천이십육 or 이공이육 (2026), 십이 (12), 유 and 시 of 유월 and 시월, 삼십일 (31)
 H_ONES = "일이삼사오육칠팔구"
@@ -48,13 +42,11 @@ NO_UNIT = (
 # after 년: the year of a date, not a number of years (2020년, but 20년간, 20년 만기)
 NO_DURATION = r"(?!\s?[간납]|\s?동안|\s?이내|\s?만기)"
 
-ENGLISH_YEAR = rf"(?:,?\s?(?P<y>{YEAR})(?![0-9]))?"
-
 # what may be a share (1/10, 2/3), and what makes it a day
 SHARE = "0?(?:1/(?:0?[2-9]|[1-9][0-9])|2/0?[3-5]|3/0?[45]|4/0?5)"
 WHEN = r"\s?\(?[월화수목금토일]\)|\s?(?:까지|부터|일자|자|경|에)"
 
-# groups: y(ear), m(onth) or its name, d(ay)
+# groups: y(ear), m(onth), d(ay)
 FORMS = (
     # in words, or partly so: 이천이십육년 삼월 삼일, 3월 십오일
     rf"(?<![가-힣0-9.,])(?:(?P<y>{YEAR}|{TWO}|{H_YEAR}|{H_TENS})\s?년\s?)?"
@@ -87,9 +79,6 @@ FORMS = (
     # 10.3.; no number of a heading (3.1. at the start of a line), unless it goes on to another day
     rf"(?<![0-9.,a-z-])(?:(?<=\S)|(?<=\S )|(?=[0-9.]{{4,6}}\s?~))(?<!버전 )"
     rf"(?P<m>{DAY})\.\s?(?P<d>{DAY})\.(?=\s?[~(가-힣)\]○,/])",
-    # May 3rd, 2026; 3rd of May 2026
-    rf"\b(?P<name>{MONTH})\s?(?P<d>{DAY}){ORDINAL}\b{NO_UNIT}{ENGLISH_YEAR}",
-    rf"(?<![0-9.,])(?P<d>{DAY}){ORDINAL}\s?(?:of\s)?(?P<name>{MONTH}){ENGLISH_YEAR}",
 )
 
 
@@ -124,16 +113,13 @@ _ANY_DAY = f"(?:{H_DAY}|{DAY})"
 _JOINT = (
     "(?:~"
     rf"|-(?=\s?{_ANY_DAY}\s?일)"
-    "|(?<=[a-z. ][ ][0-9])-"
-    "|(?<=[a-z. ][ ][0-9]{2})-"
     rf"|[,·](?=\s?{DAY}\s?일(?!\s?(?:소요|입원|치)))"
-    "|to"
     rf"|(?:부터|에서)(?=\s?{_ANY_DAY}\s?일\s?까지))"
 )
 _DAY_ENDS = (
     r"(?:\s?일(?!\s?(?:간|동안|이내|안|내|후|뒤|전|째|분))"
     "|(?=까지)"
-    rf"|(?![가-힣:/]|\.[0-9]|\s[가-힣]|{ORDINAL}\s?(?:of\s)?{MONTH}){NO_UNIT})"
+    rf"|(?![가-힣:/]|\.[0-9]|\s[가-힣]){NO_UNIT})"
 )
 # what follows a date: the day up to which it goes on (3월 3일~17일)
 _LAST_DAY = re.compile(
@@ -145,8 +131,6 @@ _LAST_DAY = re.compile(
 def read_date(match: Match) -> Day | None:
     """The date of a match of DATE; None where there is no such day."""
     parts = parts_of(match)
-    if "name" in parts:
-        parts["m"] = str(MONTHS.index(parts["name"][:3]) // 3 + 1)
     year = ""
     if "y" in parts:
         number = _number(parts["y"].lstrip("'"))
@@ -244,23 +228,18 @@ HOUR = "[0-9]{1,2}"
 
 # 오전 and 오후, or what says the same
 _BEFORE = "(?:(?P<am>오전|새벽|아침)|(?P<pm>오후|저녁))?"
-_AFTER = r"(?:(?P<am>a\.?m)|(?P<pm>p\.?m))"
 
 _HOUR_ENDS = "(?![가-힣])|(?=에|부터|까지|경|쯤|이후|이전|로|은|는|이|의|도|만|입|정각|반)"  # 세 시, not 세 시간
 
 # groups: h(our), i (minute) or half, and the half of the day
 CLOCK_FORMS = (
-    # 14:30, 2:30 pm
-    rf"(?<![0-9.:])(?P<h>{HOUR}):(?P<i>[0-5][0-9])(?::[0-5][0-9])?(?![0-9:])"
-    r"(?:\s?(?P<am>a\.?m)|\s?(?P<pm>p\.?m))?",
+    # 14:30
+    rf"(?<![0-9.:])(?P<h>{HOUR}):(?P<i>[0-5][0-9])(?::[0-5][0-9])?(?![0-9:])",
     # 오후 두 시 반, 14시 30분
     rf"{_BEFORE}\s?(?<![0-9.,가-힣])(?P<h>{HOUR}|{any_of(NATIVE)})\s?시"
     rf"(?:(?=\s?(?:[0-9]|반))(?:\s?(?P<i>[0-5]?[0-9])\s?분|\s?(?P<half>반))|{_HOUR_ENDS})",
-    # 2 pm
-    rf"(?<![0-9.:])(?P<h>{HOUR})\s?{_AFTER}(?![a-z])",
-    # the first of two: 9~18시, 9-6 pm
-    rf"{_BEFORE}\s?(?<![0-9.,:])(?P<h>{HOUR})"
-    rf"(?=\s?(?:[~-]|to)\s?{HOUR}(?:\s?시(?!간)|\s?[ap]\.?m(?![a-z])))",
+    # the first of two: 9~18시
+    rf"{_BEFORE}\s?(?<![0-9.,:])(?P<h>{HOUR})(?=\s?[~-]\s?{HOUR}\s?시(?!간))",
 )
 
 # `clock_values` reads a match of it

@@ -103,7 +103,7 @@ class SummaryOptions(SuiteOptions):
         # kept with the options, so that a result can be read back when the file has gone or changed
         if not isinstance(data, dict) or data.get("rules_identity"):
             return data
-        name = str(data.get("rules") or DEFAULT_RULES)
+        name = str(data.get("rules", DEFAULT_RULES))
         rules = load_rules(name)
         return {
             **data,
