@@ -4,10 +4,8 @@ Source: specification D16. The value of a date follows ISO 8601; a part that is 
 """
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
-from operator import itemgetter
 
 from .text import NATIVE, ONES, Match, any_of, number_value
 
@@ -79,6 +77,8 @@ FORMS = (
     # 10.3.; no number of a heading (3.1. at the start of a line), unless it goes on to another day
     rf"(?<![0-9.,a-z-])(?:(?<=\S)|(?<=\S )|(?=[0-9.]{{4,6}}\s?~))(?<!버전 )"
     rf"(?P<m>{DAY})\.\s?(?P<d>{DAY})\.(?=\s?[~(가-힣)\]○,/])",
+    # the end of a period, behind a date: 2026.5.3~5.12
+    rf"\s?~\s?(?P<m>{DAY})[./](?P<d>{DAY})(?![.:/]?[0-9]){NO_UNIT}",
 )
 
 
@@ -106,27 +106,6 @@ DATE = numbered(FORMS)
 # stands for a year that is not named, as it has every day that a month may have
 LEAP_YEAR = 2024
 
-_DAY_ALONE = re.compile(rf"(?<![가-힣0-9])(?<!월 )({H_DAY}|{DAY})\s?일(?=까지|부터|에|자|날|경|쯤)")
-
-_ANY_DAY = f"(?:{H_DAY}|{DAY})"
-
-_JOINT = (
-    "(?:~"
-    rf"|-(?=\s?{_ANY_DAY}\s?일)"
-    rf"|[,·](?=\s?{DAY}\s?일(?!\s?(?:소요|입원|치)))"
-    rf"|(?:부터|에서)(?=\s?{_ANY_DAY}\s?일\s?까지))"
-)
-_DAY_ENDS = (
-    r"(?:\s?일(?!\s?(?:간|동안|이내|안|내|후|뒤|전|째|분))"
-    "|(?=까지)"
-    rf"|(?![가-힣:/]|\.[0-9]|\s[가-힣]){NO_UNIT})"
-)
-# what follows a date: the day up to which it goes on (3월 3일~17일)
-_LAST_DAY = re.compile(
-    rf"\.?\s?{_JOINT}\s?(?:(?P<m>{DAY})\s?[./]\s?)?"
-    rf"(?P<d>{H_DAY}(?=\s?일)|{DAY}){_DAY_ENDS}"
-)
-
 
 def read_date(match: Match) -> Day | None:
     """The date of a match of DATE; None where there is no such day."""
@@ -138,20 +117,11 @@ def read_date(match: Match) -> Day | None:
             number += 1900 if number >= PIVOT_YEAR else 2000
         year = str(number)
     month, day = (_number(parts.get(name, "1")) for name in "md")
-    return _real(year, month, day) and (year, month * ("m" in parts), day * ("d" in parts))
-
-
-def _real(
-    year: str,
-    month: int,
-    day: int,
-) -> Day | None:
-    """A day; None where there is no such day."""
     try:
         date(int(year or LEAP_YEAR), month, day)
     except ValueError:
         return None
-    return year, month, day
+    return year, month * ("m" in parts), day * ("d" in parts)
 
 
 def _number(part: str) -> int:
@@ -161,35 +131,14 @@ def _number(part: str) -> int:
     return int(number_value(part.replace("유", "육").replace("시", "십")) or 0)
 
 
-def days_from(match: Match) -> Iterator[StatedDay]:
-    """The date of a match of DATE, and each later day up to which it goes on (3월 3일~17일)."""
-    found = read_date(match)
-    start, end = match.span()
-    while found:
-        yield found, start, end
-        year, month, day = found
-        start = end
-        later = _LAST_DAY.match(match.string, end) if day else None
-        if later is None:
-            return
-        end = later.end()
-        found = _real(year, int(later["m"] or month), _number(later["d"]))
-        if found and found[1:] <= (month, day):
-            return
-
-
-def date_values(
-    text: str,
-    days: Sequence[StatedDay],
-) -> Iterator[tuple[str, int, int, bool]]:
+def date_values(days: Sequence[StatedDay]) -> Iterator[tuple[str, int, int, bool]]:
     """The values of the dates of a text: value, start, end, and whether it only supports.
 
     A day implies its month, its year, and both without the year: 2026-01-31, 2026-01, 2026, --01-31, --01. One without
-    a year is also of that of the last date before it, without one of the first after it. A day without its
-    month (27일까지) is of the month of the full date before it, or of the next one.
+    a year is also of that of the last date before it, without one of the first after it.
 
     >>> days = [(("2026", 1, 2), 0, 10), (("", 3, 4), 11, 17)]
-    >>> [value for value, start, *_ in date_values("2026-01-02 3월 4일", days) if start]
+    >>> [value for value, start, *_ in date_values(days) if start]
     ['--03-04', '--03', '2026-03-04']
     """
     around = next((year for (year, _, _), _, _ in days if year), "")
@@ -200,13 +149,6 @@ def date_values(
             values.append(around + values[0][1:])
         for number, value in enumerate(values):
             yield value, start, end, number > 0
-    full = [found for found in days if found[0][2]]
-    for match in _DAY_ALONE.finditer(text):
-        n_before = bisect_right(full, match.start(), key=itemgetter(2))
-        for (year, month, last_day), _, _ in full[:n_before][-1:]:
-            of_month = _number(match[1])
-            for value in _implied(year, month + (of_month < last_day), of_month):
-                yield value, *match.span(), True
 
 
 def _implied(

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from .dates import StatedDay, clock_values, date_values, days_from
+from .dates import StatedDay, clock_values, date_values, read_date
 from .quantities import QuantityReader, UnitWords
 from .rules import Rules
 from .text import normalise, number_value, written
@@ -76,11 +76,13 @@ def _stated(
             for number, value in enumerate(clock_values(match)):
                 yield "time of day", "", value, start, position, number > 0
         elif match.lastgroup == "date":
-            days += days_from(match)
-            position = max([position, *(end for _, _, end in days[-1:])])
+            if "~" in match[0] and start not in (end for *_, end in days[-1:]):
+                position = start + 1
+            elif day := read_date(match):
+                days.append((day, start, position))
         else:
             position = getattr(reader, match.lastgroup or "")(match)
-    for of_day in date_values(text, days):
+    for of_day in date_values(days):
         yield "date", "", *of_day
     for unit, amount, start, end, support_only in reader.quantities:
         yield unit.kind, unit.base, written(amount), start, end, support_only
