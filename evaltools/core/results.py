@@ -278,14 +278,14 @@ def locate(
 ) -> Source:
     """The files of a run, with the options that it is scored by; `values`: those that are set, None is the default.
 
-    UsageError for a name that no run can have, and for an option that the suite has not, or a value that it does not
-    take.
+    UsageError for a name that no run can have, and an option, or a value of it, that the suite does not take.
     """
     for option in values.keys() - suite.options.model_fields:
         known = nearest(option, suite.options.settable())
         raise UsageError(f"{suite.name} has no option {option!r}; {known}")
     options = settings_of(suite.options, f"options of {suite.name}", values)
-    source = suite.locate(resolve(run), name, options, problems)
+    with own_code(suite.file, f"locate of the suite {suite.name}: "):
+        source = suite.locate(resolve(run), name, options, problems)
     safe_name(source.name)
     return source if source.options else replace(source, options=options)
 

@@ -172,18 +172,20 @@ def _cluster(address: str, _: int) -> Iterator[Executor]:
     """The workers of the cluster, which try a lost task again. WorkFailed where it does not answer or has none."""
     try:
         from distributed import Client
+        from distributed.comm import resolve_address
     except ImportError as e:
         raise UsageError("--scheduler needs more packages: pip install dask distributed") from e
     # what is wrong is said here, in a line
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     try:
+        resolve_address(address)  # a client that has none leaves a traceback behind
         client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as e:
         raise WorkFailed(f"no dask scheduler answers at {address!r}: {e}") from e
     with client:
         try:
             client.wait_for_workers(1, timeout=CONNECT_SECONDS)
-        except (OSError, TimeoutError):
+        except OSError:  # a TimeoutError too
             raise WorkFailed(f"the dask scheduler at {address!r} has no workers") from None
         pool = client.get_executor(pure=False)
         try:

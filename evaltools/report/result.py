@@ -324,14 +324,17 @@ def in_order(
 
 
 def require_comparable(runs: Iterable[Run]) -> None:
-    """UsageError for runs of several suites, and for runs that were scored under different policies."""
+    """UsageError for runs of several suites, and for runs that were scored under different policies or confidences."""
     first, *others = runs
     for run in others:
         if run.suite.name != first.suite.name:
             raise UsageError(
                 f"{run.name} is a run of {run.suite.name}, {first.name} of {first.suite.name}"
             )
-        mine, theirs = first.manifest.policy, run.manifest.policy
+        mine, theirs = (
+            {**side.manifest.policy, "confidence": side.resampling.confidence}
+            for side in (first, run)
+        )
         if mine != theirs:
             different = [key for key in mine | theirs if mine.get(key) != theirs.get(key)]
             raise UsageError(

@@ -124,6 +124,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     files.append(labels(out / "others.jsonl", {1}, first=100))
     for path in files:
         et.evaluate(suite, path, out=out, resampling=et.Resampling(n_resamples=200))
+    et.evaluate(suite, files[0], name="of 90%", out=out, confidence=0.9, n_resamples=200)
     study([out / "results" / path.stem for path in files if "__seed" in path.stem], out=out)
     return out / "results"
 
@@ -139,8 +140,15 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("a little worse", ["--margin", "accuracy=0.9"], 0, ">= -0.9 (Accuracy)"),
         # of 38 pairs alike 1 - .05^(1/38) = .0758 may be worse, and 2 of 40 are missing
         ("two missing", ["--margin", "accuracy=0.1"], 1, "the missing at their worst -0.1258"),
+        ("two missing", [], 0, "(Accuracy); 2 values are missing here, 0 in the baseline"),
+        ("of 90%", [], 2, "(confidence)"),
         ("others", [], 2, "share no id"),
-        ("few", [], 1, "FAIL accuracy not measured: 32 values are missing here, 0 in the baseline"),
+        (
+            "few",
+            [],
+            1,
+            "FAIL accuracy not measured (Accuracy); 32 values are missing here, 0 in the",
+        ),
         ("base", [], 2, "would be compared with itself"),
         ("same", ["--margin", "acuracy=0.1"], 2, "did you mean accuracy"),
         ("", ["--min", "a=1"], 3, "metrics.json: no such file"),
@@ -204,7 +212,7 @@ def test_what_the_baseline_lacks_where_it_was_wrong_does_not_pass(tmp_path: Path
         et.evaluate("table", lines, name=name, out=tmp_path, n_resamples=200)
     results = tmp_path / "results"
     done = call("gate", results / "new", "--baseline", results / "base", status=1)
-    assert "FAIL m not measured: 0 values are missing here, 24 in the baseline (m)" in done.output
+    assert "FAIL m not measured (m); 0 values are missing here, 24 in the baseline" in done.output
 
 
 # --- a file for a CI job

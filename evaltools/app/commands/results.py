@@ -207,8 +207,8 @@ def _against_baseline(
 ) -> list[Requirement]:
     """Whether a result is no worse than a baseline, paired: what its headline and the metrics with a margin say.
 
-    A metric that the result cannot measure and the baseline can does not pass. UsageError for a result beside itself,
-    what cannot be compared, and where nothing can be judged at all.
+    A metric that the result cannot measure and the baseline can does not pass; one that the baseline cannot is not
+    judged. UsageError for a result beside itself, what cannot be compared, and where nothing can be judged at all.
     """
     sides = [_folders(result) for result in (baseline, path)]
     if sides[0] == sides[1]:
@@ -224,8 +224,12 @@ def _against_baseline(
         for of_seed in study.conditions.values()
     )
     names = list(dict.fromkeys([*study.usual, *margins]))
-    lost = [name for name in names if name in blocked_now - blocked_before]
-    rows = [Requirement(name, False, BLOCKED) for name in lost]
+    lost = blocked_now - blocked_before
+    rows = [
+        Requirement(name, False if name in lost else None, BLOCKED)
+        for name in names
+        if name in study.blocked
+    ]
     for name in margins.keys() - lost:
         study.directed(name)  # says so where no difference is harm
     for name in [name for name in names if name not in study.blocked]:
@@ -251,11 +255,13 @@ def _difference(row: Row, margin: float | None) -> Requirement:
     """
     name, title = row["metric"], f"({metric_title(row['metric'], row['title'])})"
     n_missing, verdict = row["missing_candidate"], verdict_text(row)
+    if n_missing or row["missing_baseline"]:
+        title += (
+            f"; {n_missing:g} values are missing here, {row['missing_baseline']:g} in the baseline"
+        )
     is_lost = row["verdict"] == "not measured"
     if is_lost or row["n_units"] < MIN_UNITS:
         fails = margin is not None or (is_lost and (n_missing or row["not_random"]))
-        if n_missing or row["missing_baseline"]:
-            verdict += f": {n_missing:g} values are missing here, {row['missing_baseline']:g} in the baseline"
         return Requirement(name, False if fails else None, f"{verdict} {title}")
     a, b, delta = (row[of] for of in ("value_baseline", "value_candidate", "delta"))
     change = f"{number(b)} against {number(a)}, difference {number(delta, signed=True)}"

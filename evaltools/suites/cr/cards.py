@@ -212,6 +212,9 @@ def checks(run: Run) -> Checks:
         of,
         tuple(name for name in values if values[name] is None),
     )
+    for column, (code, text, columns) in TABLES["stages"].items():
+        n = of * (data["protocol"].any() and not data[column].any())
+        yield from share_check(code, "info", text, n, of, _resting_on(run, columns))
     # D27
     yield from share_check(
         "invalid-refs",
@@ -318,13 +321,16 @@ def ref_outside_gold(run: Run) -> Checks:
 
 def _resting_on(
     run: Run,
-    keys: Sequence[str],
+    parts: Sequence[str],
 ) -> Names:
-    """The names of the metrics that compare with gold by one of the keys, which their columns name."""
+    """The names of the metrics that rest on columns with one of these parts in their names.
+
+    A key stands for the metrics that compare with gold by it.
+    """
     return tuple(
         metric.name
         for metric in run.metrics
-        if metric.group != WITHOUT_GOLD and any(key in str(metric) for key in keys)
+        if metric.group != WITHOUT_GOLD and any(part in str(metric) for part in parts)
     )
 
 

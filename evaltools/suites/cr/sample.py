@@ -283,22 +283,27 @@ def _risk_columns(
     judgements = at(card, "atsa.sentiment_judgements") or ()
     unsupported = any(judgement.opinion_grounded is False for judgement in judgements)
     reasons = set()
-    for aspect in at(card, "inputs.ate_debug.filtered") or ():
+    debug = at(card, "inputs.ate_debug")
+    aspects = at(debug, "filtered") or ()
+    for aspect in aspects:
         if aspect.action == "drop":
             found = aspect.drop_reason
             if found not in DROP_REASONS:
                 found = drop_reason(text, aspect, options) or "invalid_target"
             reasons.add(found)
+    flag = at(card, "ate.hallucination_flag", "ate_score.hallucination_flag")
+    # scorecards hold a flag and an empty list of aspects also where there is no such stage
+    has_record = card.ate or card.ate_score
     compared_text = term_key(collapse(text), final.policy)
     return {
+        "has_validator": bool(card.validator),
+        "has_ate": bool(flag or aspects or (has_record and not debug)),
         "risk_s1": not all(is_second for is_second, _ in risks),
         "risk_s2": in_stage2,
         "risk_cleared": bool(risks) and not in_stage2,
         "negation_contrast": negation_contrast,
         "residual_risk": in_stage2 or negation_contrast or unsupported,
-        "hallucinated": bool(
-            reasons or at(card, "ate.hallucination_flag", "ate_score.hallucination_flag")
-        ),
+        "hallucinated": bool(reasons or flag),
         **{f"drop_{reason}": reason in reasons for reason in DROP_REASONS},
         "final_out_of_text": any(p[0] not in compared_text for p in final.pairs["otepol"]),
     }

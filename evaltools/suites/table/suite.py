@@ -17,7 +17,7 @@ from pandas.api.types import is_numeric_dtype
 from pydantic import Field, field_validator
 
 from ...core.estimates import Checks, duplicate_texts, share_check
-from ...core.files import Fields, Names, first_names, nearest, read_once
+from ...core.files import Fields, Names, first_names, nearest, read_once, safe_name
 from ...core.messages import InputError, Problems, UsageError, shown_path
 from ...core.metric import Better, Metric
 from ...core.records import File
@@ -97,6 +97,11 @@ def _survey(path: Path) -> Survey:
         raise file.fatal(
             "same-name", f"two runs (condition, seed) would both be named {runs[index]!r}"
         )
+    for line, name in zip(of_runs.index, runs):
+        try:
+            safe_name(name)
+        except UsageError as e:
+            raise file.fatal("bad-field", str(e), line=line, field="condition") from None
     codes = keys.groupby(list(keys), sort=False, dropna=False).ngroup()
     rows["run"] = pd.Categorical.from_codes(codes, runs)
     default: Better = "none" if has_directions else "higher"
@@ -229,15 +234,13 @@ def _unit_columns(
 ) -> DataFrame:
     """The columns of the units that are no sums, with the first value of each unit that is not null."""
     first = rows.groupby(unit).first()
-    units = DataFrame(
-        {
-            "id": first["cluster"].fillna(first["id"]),
-            "item": first["id"],
-            "trial": first["trial"],
-            "line": rows.index[~unit.duplicated()],
-            "text": first["text"],
-        }
-    )
+    units = {
+        "id": first["cluster"].fillna(first["id"]),
+        "item": first["id"],
+        "trial": first["trial"],
+        "line": rows.index[~unit.duplicated()],
+        "text": first["text"],
+    }
     for name, column in (("item", "cluster"), ("trial", "trial"), ("text", "text")):
         if first[column].isna().all():
             del units[name]
@@ -251,7 +254,7 @@ def _unit_columns(
             )
         else:
             units[name] = _of_one_kind(first[name], is_text)
-    return units
+    return DataFrame(units)
 
 
 NUMBER = r"[-+]?((0|[1-9]\d{0,14})(\.\d*)?|\.\d+)([eE][-+]?\d+)?"
@@ -305,7 +308,7 @@ def read(file: File) -> tuple[DataFrame, bool]:
             "wrong-columns",
             f"expected the columns id, metric and value (or num and den), got {first_names(sorted(named))}",
         )
-    frame = pd.concat(parts)
+    frame = pd.concat(parts).copy()  # its many columns in one block
     # a value counts before num and den; where there is neither value nor num, den is null too
     value = frame.pop("value")
     frame["den"] = frame["den"].where(frame["num"].notna()).mask(value.notna(), 1.0)

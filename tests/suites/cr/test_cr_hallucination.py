@@ -89,6 +89,9 @@ def test_either_source_of_section_2_counts(tmp_path: Path) -> None:
     assert result.value("aspect_hallucination_rate") == 3 / 4
     for reason in ("out_of_text", "span_mismatch"):
         assert result.value(f"hallucination_{reason}_rate") == 1 / 4
+    without = evaluate("cr", write_lines(tmp_path / "n" / "scorecards.jsonl", cards[3:]))
+    found = [run["aspect_hallucination_rate"]["blocked"] for run in (result, without)]
+    assert found == [None, "no-ate"]
 
 
 def test_scorecard_carries_what_was_filtered_and_what_it_was_before() -> None:

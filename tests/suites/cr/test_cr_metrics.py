@@ -74,6 +74,8 @@ def test_process(four: Path) -> None:
     assert r.value("review_action_rate") == 1 / 4
     assert r.value("guided_by_review_rate") == 1 / 2  # of the two changes, one had a review action
     assert r.value("validator_clear_rate") == 0  # no validator ran (D9)
+    assert r["risk_resolution_rate"]["blocked"] == "no-validator"
+    assert r["outcome_residual_risk_rate"]["blocked"] is None
 
 
 def test_explicit_and_implicit(tmp_path: Path) -> None:

@@ -74,10 +74,6 @@ def _from_folder_of_config(
 ConfigPath = Annotated[Path, AfterValidator(_from_folder_of_config)]
 
 
-def _address(url: str | None) -> str | None:
-    return url if url == EXAMPLE else plain_url(url)
-
-
 def _variable(name: str) -> str:
     if re.fullmatch(r"[A-Z_][A-Z0-9_]{0,99}", name):
         return name
@@ -114,7 +110,9 @@ class Model(Section):
     """
 
     name: Annotated[str, Field(min_length=1)]
-    base_url: Annotated[str | None, AfterValidator(_address)] = None
+    base_url: Annotated[
+        str | None, AfterValidator(lambda url: url if url == EXAMPLE else plain_url(url))
+    ] = None
     temperature: Annotated[float, Field(ge=0, le=2)] = 0.7
     max_tokens: PositiveInt = 2000
     key_env: Annotated[str, AfterValidator(_variable)] = "OPENAI_API_KEY"
@@ -143,7 +141,7 @@ class Taxonomy(Section):
 class Config(Section):
     """A whole config."""
 
-    run_id: Annotated[str, Field(pattern=r"^[\w.-]*[^\W_][\w.-]*$", max_length=100)]
+    run_id: Annotated[str, Field(pattern=r"^([\w-][\w.-]*)?[^\W_][\w.-]*$", max_length=100)]
     conditions: Annotated[tuple[Condition, ...], Field(min_length=1)] = ("m0",)
     seeds: Annotated[tuple[int, ...], Field(min_length=1)] = (1,)
     recheck: bool = False
