@@ -63,9 +63,6 @@ WRITTEN_ALIKE = 0.1
 # Of two values that a summary states both, and may have swapped: of both together.
 MISPLACED = 1.25
 
-# up to so many things of a text a summary may count itself
-MOST_COUNTED = 10
-
 # kinds of values that texts say of several items
 FIGURES = ("amount", "percent", "duration", "age", "count", "date")
 
@@ -140,10 +137,6 @@ def compare(
         elif key in in_other_words:
             supported[key] = in_other_words[key] | shown
         elif is_value:
-            # a small count of what no source counts is the summary's own (다섯 가지, 두 번)
-            is_own = kind == "count" and fact.base not in known.bases
-            if is_own and Decimal(fact.value) <= MOST_COUNTED:
-                continue
             instead = known.instead(fact, own)
             if instead is not None:
                 shown |= {"instead": instead.text, **instead.place}
@@ -159,9 +152,9 @@ def compare(
 class Sources:
     """The facts of the sources, to find the one that a fact of a summary rests on.
 
-    values: facts of values and bare figures. bases: their units. compared: those with a value. weights: of the words
-    around these, one over the number of values that each stands around. of_kind: kind and unit -> the same among the
-    values of that kind alone, which a word may tell apart though it stands around others too.
+    values: facts of values and bare figures. compared: those with a value. weights: of the words around these, one
+    over the number of values that each stands around. of_kind: kind and unit -> the same among the values of that kind
+    alone, which a word may tell apart though it stands around others too.
     """
 
     def __init__(self, sources: Texts):
@@ -170,7 +163,6 @@ class Sources:
         for number, source in enumerate(sources):
             self.values += value_facts(source, number)
             clauses += clause_facts(source, number)
-        self.bases = {fact.base for fact in self.values}
         self.compared = [fact for fact in self.values if fact.kind != "figure"][:MOST_SOURCES]
         self.weights = _rarity(self.compared)
         self.of_kind = {kind: _rarity(of) for kind, of in grouped(self.compared, _kind).items()}

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 
-from .text import NATIVE, ONES, Match, any_of, number_value
+from .text import NATIVE, Match, any_of, number_value
 
 # year in figures, month and day; "" and 0 where they are not named
 Day = tuple[str, int, int]
@@ -17,14 +17,14 @@ StatedDay = tuple[Day, int, int]
 
 YEAR = "(?:19|20)[0-9]{2}"
 TWO = "[0-9]{2}"
-# of a day or a month
+# of a day, a month or an hour
 DAY = "[0-9]{1,2}"
 
 
-# in Hangul: 이천이십육 or 이공이육 (2026), 십이 (12), 유 and 시 of 유월 and 시월, 삼십일 (31)
+# in Hangul: 이천이십육 (2026), 십이 (12), 유 and 시 of 유월 and 시월, 삼십일 (31)
 H_ONES = "일이삼사오육칠팔구"
 H_TENS = f"(?:[{H_ONES}]?십[{H_ONES}]?|[{H_ONES}])"
-H_YEAR = f"(?:(?:이천|천구백){H_TENS}|이천|이공[공영{H_ONES}]{{2}})"
+H_YEAR = f"(?:(?:이천|천구백){H_TENS}|이천)"
 H_MONTH = f"(?:십[일이]?|[{H_ONES}유시])"
 H_DAY = f"(?:[이삼]?십[{H_ONES}]?|[{H_ONES}])"
 
@@ -125,9 +125,7 @@ def read_date(match: Match) -> Day | None:
 
 
 def _number(part: str) -> int:
-    """A part of a date as a number: 26, 이십육 (26), 이공이육 (2026), 유 and 시 (6 and 10)."""
-    if "공" in part or "영" in part:
-        part = "".join(str(ONES[syllable]) for syllable in part)
+    """A part of a date as a number: 26, 이십육 (26), 유 and 시 (6 and 10)."""
     return int(number_value(part.replace("유", "육").replace("시", "십")) or 0)
 
 
@@ -142,50 +140,38 @@ def date_values(days: Sequence[StatedDay]) -> Iterator[tuple[str, int, int, bool
     ['--03-04', '--03', '2026-03-04']
     """
     around = next((year for (year, _, _), _, _ in days if year), "")
-    for day, start, end in days:
-        around = day[0] or around
-        values = _implied(*day)
-        if around and not day[0]:
+    for (year, month, day), start, end in days:
+        around = year or around
+        of_month = f"-{month:02d}" if month else ""
+        of_day = f"-{day:02d}" if day else ""
+        values = [(year or "-") + of_month + of_day]
+        if year:
+            values += [year + of_month, year, f"-{of_month}{of_day}"]
+        values.append(f"-{of_month}")
+        if around and not year:
             values.append(around + values[0][1:])
-        for number, value in enumerate(values):
-            yield value, start, end, number > 0
+        for number, value in enumerate(dict.fromkeys(values)):
+            if value.strip("-"):
+                yield value, start, end, number > 0
 
-
-def _implied(
-    year: str,
-    month: int,
-    day: int,
-) -> list[str]:
-    """The value of a date, then those of the less exact dates that it implies, each once."""
-    of_month = f"-{month:02d}" if month else ""
-    of_day = f"-{day:02d}" if day else ""
-    values = [(year or "-") + of_month + of_day]
-    if year:
-        values += [year + of_month, year, f"-{of_month}{of_day}"]
-    values.append(f"-{of_month}")
-    return [value for value in dict.fromkeys(values) if value.strip("-")]
-
-
-HOUR = "[0-9]{1,2}"
 
 # 오전 and 오후, or what says the same
 _BEFORE = "(?:(?P<am>오전|새벽|아침)|(?P<pm>오후|저녁))?"
 
 _HOUR_ENDS = "(?![가-힣])|(?=에|부터|까지|경|쯤|이후|이전|로|은|는|이|의|도|만|입|정각|반)"  # 세 시, not 세 시간
 
-# groups: h(our), i (minute) or half, and the half of the day
-CLOCK_FORMS = (
-    # 14:30
-    rf"(?<![0-9.:])(?P<h>{HOUR}):(?P<i>[0-5][0-9])(?::[0-5][0-9])?(?![0-9:])",
-    # 오후 두 시 반, 14시 30분
-    rf"{_BEFORE}\s?(?<![0-9.,가-힣])(?P<h>{HOUR}|{any_of(NATIVE)})\s?시"
-    rf"(?:(?=\s?(?:[0-9]|반))(?:\s?(?P<i>[0-5]?[0-9])\s?분|\s?(?P<half>반))|{_HOUR_ENDS})",
-    # the first of two: 9~18시
-    rf"{_BEFORE}\s?(?<![0-9.,:])(?P<h>{HOUR})(?=\s?[~-]\s?{HOUR}\s?시(?!간))",
+# `clock_values` reads a match of it; groups: h(our), i (minute) or half, and the half of the day
+CLOCK = numbered(
+    (
+        # 14:30
+        rf"(?<![0-9.:])(?P<h>{DAY}):(?P<i>[0-5][0-9])(?::[0-5][0-9])?(?![0-9:])",
+        # 오후 두 시 반, 14시 30분
+        rf"{_BEFORE}\s?(?<![0-9.,가-힣])(?P<h>{DAY}|{any_of(NATIVE)})\s?시"
+        rf"(?:(?=\s?(?:[0-9]|반))(?:\s?(?P<i>[0-5]?[0-9])\s?분|\s?(?P<half>반))|{_HOUR_ENDS})",
+        # the first of two: 9~18시
+        rf"{_BEFORE}\s?(?<![0-9.,:])(?P<h>{DAY})(?=\s?[~-]\s?{DAY}\s?시(?!간))",
+    )
 )
-
-# `clock_values` reads a match of it
-CLOCK = numbered(CLOCK_FORMS)
 
 
 def clock_values(match: Match) -> list[str]:

@@ -86,7 +86,7 @@ def test_scores_in_the_band_of_their_author(name: str, metric: str, floor: float
 
 @pytest.mark.parametrize(
     ("metric", "right", "wrong"),
-    [(ACCURACY, 0.95, 0.74), (RISK, 0.97, 0.85), (DEFINITIVE, 0.98, 0.90), (FOLLOWUP, 0.97, 0.87)],
+    [(ACCURACY, 0.94, 0.74), (RISK, 0.97, 0.85), (DEFINITIVE, 0.98, 0.90), (FOLLOWUP, 0.97, 0.87)],
 )
 def test_right_summaries_pass_and_wrong_ones_are_noticed(
     metric: str, right: float, wrong: float
