@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence, Sized
 from dataclasses import replace
 from functools import partial
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,13 @@ from .text import ENDS, axis_over, number
 if TYPE_CHECKING:
     from .result import Result
     from .run import Run
+
+# what is said of the seeds of one condition
+SEEDS_DIFFER = "{n} samples of {name} have another text or gold under another seed: their means are of several questions."
+COPIES = (
+    "Seeds {seeds} of {name} give the values of another of them in every sample: copies tell nothing new, and intervals "
+    "over seeds are too narrow."
+)
 
 # most letters of the gist of a check in the trust line
 GIST = 60
@@ -146,7 +154,7 @@ def run_checks(run: Run) -> list[Check]:
     return worst_first(checks)
 
 
-def study_checks(study: Result, *metrics: str) -> list[Check]:
+def study_checks(study: Any, *metrics: str) -> list[Check]:
     """What the checks of its runs found, and those of units and seeds that some runs lack; the worst first.
 
     What is missing on one side is looked for on these metrics, by default those that lead.
@@ -169,7 +177,7 @@ def study_checks(study: Result, *metrics: str) -> list[Check]:
             checks += share_check(
                 "other-texts",
                 "warning",
-                "{n} samples of {baseline} and {candidate} pair by id but have other texts, and are left out.",
+                "{n} samples of {baseline} and {candidate} pair by id but have another text or gold, and are left out.",
                 n,
                 n,
                 **row,
@@ -177,6 +185,20 @@ def study_checks(study: Result, *metrics: str) -> list[Check]:
     if seeds := study.seeds:
         lacks = {n: [s for s in seeds if s not in runs] for n, runs in study.conditions.items()}
         checks += lacking("missing-seeds", lacks, len(seeds))
+        for side in study.labelled(*study.conditions):
+            n = np.ptp(side.texts, axis=0).any(axis=0).sum()
+            checks += share_check("other-texts", "warning", SEEDS_DIFFER, n, n, name=side.name)
+            hashes = pd.util.hash_pandas_object(side.rows, index=False)
+            is_copy = hashes.groupby(side.cell // side.n_samples).sum().duplicated(keep=False)
+            checks += share_check(
+                "repeated-seeds",
+                "warning",
+                COPIES,
+                n := is_copy.sum(),
+                n,
+                name=side.name,
+                seeds=listed(compress(side.seeds, is_copy)),
+            )
     checks += checks_of_runs([spoken_checks(run) for run in study.results])
     return worst_first(checks)
 

@@ -129,7 +129,7 @@ def compare_parts(
     """The difference of two conditions within each part of their units, the largest part first.
 
     The frames have the part of each row in the column PART. Columns: `part`, `n` (paired units),
-    then those of `compare(...).table`. `p_adjusted` is Holm's over the parts of one metric, and the
+    then those of `compare_all`. `p_adjusted` is Holm's over the parts of one metric, and the
     verdict follows it. A sample is compared in a part that it is in on both sides; parts without any
     are left out. What is missing of the metrics `not_random` is not missing at random in the whole: no part has p,
     interval or verdict.

@@ -11,7 +11,6 @@ Economic Studies 91 (2024).
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from numbers import Real
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -21,10 +20,9 @@ from scipy.special import stdtr, stdtrit
 from ..core.estimates import Resampling
 from ..core.files import Fields, nearest
 from ..core.messages import UsageError
-from ..core.metric import MetricTable
 from .effects import MIN_UNITS, ROUGH, Effect, paired, same_questions
 from .formulas import Draws, p_of_t, smallest_shown, widest
-from .influence import Array, Cells, Condition, Formula, Runs, label
+from .influence import Array, Cells, Condition, Formula
 from .intervals import Interval, draws_of, interval_of
 from .multiple import holm, lacking, max_t, sign_flip
 
@@ -35,7 +33,7 @@ CONTRACT = (
     "mde", "margin", "equivalence_low", "equivalence_high",
     "n_differ", "missing_baseline", "missing_candidate",
 )  # fmt: skip
-# The further columns of `Comparison.table`.
+# The further columns of a comparison.
 DETAILS = (
     "ci_method", "claim", "level", "short", "not_random", "headline", "family", "better", "title",
     "group", "n_cells", "delta_worst", "delta_best", "few_missing", "mid", "n_other_texts",
@@ -46,10 +44,16 @@ MOST_ADJUSTED = 100
 POWER = 0.8
 
 
-class Comparison(NamedTuple):
-    """Candidates against a baseline.
+def compare_all(
+    conditions: Sequence[Condition],
+    resampling: Resampling,
+    headline: Sequence[str] = (),
+    margin: Mapping[str, float] | None = None,
+    n_permutations: int = 10_000,
+) -> DataFrame:
+    """Every other condition against the first, over every metric, by candidate.
 
-    `table` has a row for every metric that has a direction, with the columns of CONTRACT and DETAILS.
+    A row for every candidate and metric that has a direction, with the columns of CONTRACT and DETAILS.
 
     Over the cells in which both sides are measured: `value_baseline`, `value_candidate`, and `delta`,
     their difference: means over seeds. `ci_low`, `ci_high`: docs/statistics.md, at 1 - `level`:
@@ -68,51 +72,7 @@ class Comparison(NamedTuple):
     difference that these data show with 80% power. `margin` as declared, with the interval of the test
     of equivalence within it. An alias has the row of its metric.
 
-    `n_other_texts`: samples that pair but have other texts, which are left out.
-    """
-
-    table: DataFrame
-
-
-def compare(
-    baseline: Runs,
-    candidate: Runs,
-    metrics: MetricTable,
-    unit: str,
-    resampling: Resampling,
-    headline: Sequence[str] = (),
-    primary: str | None = None,
-    margin: Mapping[str, float] | None = None,
-    n_permutations: int = 10_000,
-) -> Comparison:
-    """Compare two conditions (seed -> units frame) over every metric of a table, as `compare_all` does.
-
-    UsageError for no run, for a null unit, and for a primary metric that cannot be tested.
-
-    >>> from evaltools.core.metric import Metric
-    >>> accuracy = Metric(name="accuracy", numerator="right", denominator="n", better="higher")
-    >>> old = pd.DataFrame({"id": range(40), "right": [1, 0] * 20, "n": 1})
-    >>> new = old.assign(right=[1, 0, 1, 1] * 10)
-    >>> comparison = compare({"": old}, {"": new}, [accuracy], "id", Resampling(), ["accuracy"])
-    >>> comparison.table[["metric", "delta", "verdict"]]
-         metric  delta verdict
-    0  accuracy   0.25  better
-    """
-    sides = label([("baseline", baseline), ("candidate", candidate)], metrics, unit)
-    if primary:
-        _require_testable(sides[0].formulas, {primary: 1}, 1)
-        headline = [primary, *headline]
-    return Comparison(compare_all(sides, resampling, headline, margin, n_permutations))
-
-
-def compare_all(
-    conditions: Sequence[Condition],
-    resampling: Resampling,
-    headline: Sequence[str] = (),
-    margin: Mapping[str, float] | None = None,
-    n_permutations: int = 10_000,
-) -> DataFrame:
-    """Every other condition against the first, over every metric: the table of `Comparison`, by candidate.
+    `n_other_texts`: samples that pair but have another text or gold, which are left out.
 
     `conditions` were labelled together. `headline`: metrics that are tested together, but for the first with a
     direction, the primary one, which is tested alone; of several candidates these tests are one family. `margin`:
@@ -223,11 +183,11 @@ def _require_testable(
     for name, size in margin.items():
         if name not in formulas:
             raise UsageError(
-                f"primary or margin: no metric {name!r}; {nearest(name, list(formulas))}"
+                f"margin: no metric {name!r}; {nearest(name, list(formulas))}"
             )
         if not formulas[name].is_directed:
             raise UsageError(
-                f"primary or margin: {name} has no direction, so that it can be neither better nor worse"
+                f"margin: {name} has no direction, so that it can be neither better nor worse"
             )
         if not isinstance(size, Real) or not 0 < size < np.inf:
             raise UsageError(f"margin of {name}: expected a finite number above 0, got {size!r}")

@@ -46,7 +46,7 @@ def same_questions(
     a: Condition,
     b: Condition,
 ) -> Array:
-    """Which samples of two conditions do not have other texts, (samples,).
+    """Which samples of two conditions do not have another text or gold, (samples,).
 
     UsageError where most differ; NothingPaired for two that share no sample.
     """
@@ -56,10 +56,11 @@ def same_questions(
         sizes = [f"{side.name} ({side.rows[unit].nunique()} units)" for side in sides]
         raise NothingPaired(f"{' and '.join(sizes)} share no {unit}: nothing to compare")
     is_known = np.minimum(a.texts, b.texts)[1] > 0
-    is_other = is_known & (a.texts != b.texts).any(axis=0)
-    if 2 * is_other.sum() > is_known.sum():
+    is_other = (is_known & (a.texts != b.texts)).any(axis=(0, 1))
+    n_other, n = is_other.sum(), is_known.any(axis=0).sum()
+    if 2 * n_other > n:
         raise UsageError(
-            f"{a.name} and {b.name} pair by {unit}, but {is_other.sum()} of {is_known.sum()} pairs have other texts: "
+            f"{a.name} and {b.name} pair by {unit}, but {n_other} of {n} pairs have another text or gold: "
             "they are other questions"
         )
     return ~is_other

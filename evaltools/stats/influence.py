@@ -34,8 +34,8 @@ Runs = Mapping[Any, DataFrame]
 # Columns that tell the samples of a unit apart: those of a cluster, the turns of a dialogue.
 ITEM, TURN = "item", "turn_pair_id"
 TRIAL = "trial"
-# Columns of what is asked: rows that pair but differ there are other questions.
-TEXTS = ("text", "user_text", "contexts_hash")
+# Columns of what is asked and of what is right: rows that pair but differ in one of them are other questions.
+TEXTS = ("text", "user_text", "contexts_hash", "compared_gold")
 # More units than this have neither bootstrap nor drawn sign flips.
 LARGE = 5_000
 
@@ -129,17 +129,17 @@ class Condition:
 
     @cached_property
     def texts(self) -> Array:
-        """(2, samples): what each sample asks, as the least and the greatest hash over its seeds; greatest 0 is unknown.
+        """(2, TEXTS, samples): what each sample asks, as the least and the greatest hash over its seeds; 0 is unknown.
 
         Of rows that are summed the first tells.
         """
-        found = np.zeros((2, self.n_samples), np.uint64)
-        for name in self.rows.filter(TEXTS).columns[:1]:
+        found = np.zeros((2, len(TEXTS), self.n_samples), np.uint64)
+        for name in self.rows.filter(TEXTS):
             text = self.rows[name].groupby(self.cell).first().dropna().astype(str)
             text = text.str.normalize("NFC").str.split().str.join(" ")
             hashes = pd.util.hash_pandas_object(text, index=False)
             of_sample = hashes.groupby(text.index % self.n_samples)
-            found[:, list(of_sample.groups)] = of_sample.min(), of_sample.max()
+            found[:, TEXTS.index(name), list(of_sample.groups)] = of_sample.min(), of_sample.max()
         return found
 
     def cells(self, metric: str) -> Cells:

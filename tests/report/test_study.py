@@ -1,6 +1,7 @@
 """Several runs together: grouping, files, and what the report says."""
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -30,6 +31,10 @@ def test_modes_and_doubled_seeds(study: et.Study) -> None:
     assert list(group(runs)) == ["a_x", "a_y", "b"]
     with pytest.raises(et.UsageError, match="are runs of one condition and seed"):
         group([runs[0], runs[0]])
+    other = replace(runs[2], data=first.data.assign(text="?"))
+    seeds = [renamed(run, f"a__seed{n}_x") for n, run in enumerate((first, first, other))]
+    found = str(et.study(seeds))
+    assert "Seeds 0, 1 of a give" in found and "60 samples of a have another" in found
 
 
 def test_the_first_condition_by_name_is_the_baseline_whatever_the_order(

@@ -7,7 +7,7 @@ import pandas as pd
 
 from evaltools.core.estimates import Resampling
 from evaltools.core.metric import Difference, Metric, MetricTable
-from evaltools.stats.compare import Comparison, compare
+from evaltools.stats.compare import compare_all
 from evaltools.stats.influence import Condition, label
 
 MEAN = Metric(name="mean", numerator="y", denominator="n", group="g", better="higher", title="Mean")
@@ -77,11 +77,16 @@ def two(
     return a, b
 
 
+def compare(a: Runs, b: Runs, table: MetricTable, *settings: Any, **options: Any) -> pd.DataFrame:
+    """The comparison of two conditions."""
+    return compare_all(labelled(table, a, b), *settings, **options)
+
+
 def compared(
     a: Runs, b: Runs, headline: tuple[str, ...] = ("mean", "errors"), **options: object
-) -> Comparison:
+) -> pd.DataFrame:
     """The comparison of two conditions over TABLE."""
-    return compare(a, b, TABLE, "id", R, headline, n_permutations=999, **options)  # type: ignore[arg-type]
+    return compare(a, b, TABLE, R, headline, n_permutations=999, **options)  # type: ignore[arg-type]
 
 
 def labelled(table: MetricTable, *sides: Runs) -> list[Condition]:
@@ -89,9 +94,9 @@ def labelled(table: MetricTable, *sides: Runs) -> list[Condition]:
     return label(zip("abcd", sides), table, "id")
 
 
-def rows(c: Comparison) -> pd.DataFrame:
+def rows(c: pd.DataFrame) -> pd.DataFrame:
     """The table by metric."""
-    return c.table.set_index("metric", drop=False)
+    return c.set_index("metric", drop=False)
 
 
 CASES = {

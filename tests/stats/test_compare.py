@@ -9,28 +9,25 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from evaltools.stats.compare import CONTRACT, compare
 from evaltools.stats.effects import NothingPaired
 from evaltools.stats.formulas import NEW_SEEDS, THESE_RUNS, THESE_TWO_RUNS
-from tests.stats.comparing import CASES, MEAN, SHARE, R, Runs, compared, rows, run, two
+from tests.stats.comparing import CASES, MEAN, SHARE, R, Runs, compare, compared, rows, run, two
 
 
 def test_contract_columns_and_what_has_no_direction() -> None:
     c = compared(*two())
-    assert set(c.table["metric"]) == {"mean", "errors", "micro", "d"}
-    assert set(c.table["baseline"]) == {"baseline"}
+    assert set(c["metric"]) == {"mean", "errors", "micro", "d"}
+    assert compare(*two(), [SHARE], R).empty
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_equal_contents_are_identical_with_a_delta_of_exactly_zero(case: str) -> None:
     a = CASES[case][0]
     c = compared(a, {s: f.copy() for s, f in a.items()})
-    assert (c.table["delta"] == 0.0).all()
-    assert (
-        c.table["verdict"] == "too few"
-    ).all()  # nothing differs, so that no test can say anything
-    assert (c.table["n_differ"] == 0).all()
-    assert (c.table["p_value"] == 1.0).all()
+    assert (c["delta"] == 0.0).all()
+    assert (c["verdict"] == "too few").all()  # nothing differs, so that no test can say anything
+    assert (c["n_differ"] == 0).all()
+    assert (c["p_value"] == 1.0).all()
     # [0, 0] would claim certainty: without limits there is none, within limits what 40 units did not show
     assert rows(c).loc[["mean", "micro", "d"], "ci_low"].isna().all()
     if len(next(iter(a.values()))) == 40:
@@ -46,7 +43,7 @@ def test_order_of_rows_and_seeds_changes_no_bit(case: str) -> None:
         return {s: f.sample(frac=1, random_state=1) for s, f in reversed(runs.items())}
 
     x, y = compared(a, b), compared(shuffled(a), shuffled(b))
-    pd.testing.assert_frame_equal(x.table, y.table, check_exact=True)
+    pd.testing.assert_frame_equal(x, y, check_exact=True)
 
 
 @pytest.mark.parametrize("seeds", [(1,), (1, 2, 3)])
@@ -57,7 +54,7 @@ def test_the_same_gain_on_every_unit_is_found_though_nothing_varies(
     a = {s: f.assign(y=np.arange(40) % 4 / 4) for s, f in a.items()}
     b = {s: f.assign(y=f["y"] + 0.25) for s, f in a.items()}
     limited = replace(MEAN, bounds=(0, 1))
-    row = rows(compare(a, b, [limited], "id", R)).loc["mean"]
+    row = rows(compare(a, b, [limited], R)).loc["mean"]
     assert (row["delta"], row["verdict"], row["ci_method"]) == (0.25, "better", "mover")
     unlimited = rows(compared(a, b)).loc["mean"]
     assert (unlimited["verdict"], unlimited["ci_method"]) == ("better", "none")
@@ -81,7 +78,7 @@ def test_each_side_is_linearised_by_its_own_denominator() -> None:
             pd.DataFrame({"id": range(40), "tp": rng.binomial(n.astype(int), 0.7), "n": n})
         )
     metric = replace(SHARE, better="higher", bounds=(0.0, 1.0))
-    found = compare({"": sides[0]}, {"": sides[1]}, [metric], "id", R).table.iloc[0]
+    found = compare({"": sides[0]}, {"": sides[1]}, [metric], R).iloc[0]
     errors, shares = (np.zeros(40) for _ in range(2))
     for sign, side in zip((-1, 1), sides):
         size = side["n"].sum()
@@ -94,7 +91,7 @@ def test_each_side_is_linearised_by_its_own_denominator() -> None:
     assert found["ci_high"] - found["delta"] == pytest.approx(half)
     # of a side of fewer than half as many: both sides' own intervals
     few = sides[0].where(sides[0]["id"] < 12, 0.0).assign(id=range(40))
-    uneven = compare({"": few}, {"": sides[1]}, [metric], "id", R).table.iloc[0]
+    uneven = compare({"": few}, {"": sides[1]}, [metric], R).iloc[0]
     assert uneven["ci_method"] == "mover" and uneven["ci_high"] - uneven["ci_low"] > 2 * half
 
 
@@ -108,7 +105,7 @@ def test_what_does_not_pair_is_counted_and_unused() -> None:
     same = ["delta", "ci_low", "ci_high", "p_value", "n_units", "n_seeds"]
     mean, of_alone = (rows(each).loc["mean", same] for each in (c, alone))
     assert mean.tolist() == pytest.approx(of_alone.tolist())
-    assert c.table["missing_baseline"].eq(40).all() and c.table["missing_candidate"].eq(7).all()
+    assert c["missing_baseline"].eq(40).all() and c["missing_candidate"].eq(7).all()
 
 
 def test_one_seed_on_a_side_speaks_for_samples_only() -> None:
@@ -123,20 +120,18 @@ def test_one_seed_on_a_side_speaks_for_samples_only() -> None:
 
 def test_labels_pair_where_they_are_equal_whatever_their_type() -> None:
     a, b = ({s: f.assign(id=range(len(f))) for s, f in side.items()} for side in two())
-    expected = compared(a, b).table
+    expected = compared(a, b)
     for kind in (object, float, "Int64"):
         one = {s: f.astype({"id": kind}) for s, f in a.items()}
         mixed = {s: f.astype({"id": kind if s == 42 else int}) for s, f in b.items()}
         for side in (b, mixed):
-            pd.testing.assert_frame_equal(compared(one, side).table, expected, check_exact=True)
+            pd.testing.assert_frame_equal(compared(one, side), expected, check_exact=True)
 
 
 def test_nothing_in_common_is_an_error_that_names_the_sides() -> None:
     a, b = two()
     other: Runs = {s: f.iloc[:7].assign(id=f["id"] + "x") for s, f in b.items()}
-    with pytest.raises(
-        NothingPaired, match=r"baseline \(40 units\) and candidate \(7 units\) share"
-    ):
+    with pytest.raises(NothingPaired, match=r"a \(40 units\) and b \(7 units\) share"):
         compared(a, other)
 
 
@@ -175,20 +170,14 @@ def test_anything_incomplete_is_defined(k: int, j: int, n: int, key: int) -> Non
         x, y = compared(*sides), compared(*sides[::-1])
     except NothingPaired:
         return
-    assert set(x.table["verdict"]) <= {"better", "worse", "tied", "too few", "not measured"}
+    assert set(x["verdict"]) <= {"better", "worse", "tied", "too few", "not measured"}
     for same in ("p_value", "p_adjusted", "n_units", "n_seeds", "n_differ", "ci_method", "claim"):
-        pd.testing.assert_series_equal(x.table[same], y.table[same])
+        pd.testing.assert_series_equal(x[same], y[same])
     # sums and quantiles are rounded differently from the other side
-    lows, highs = x.table["ci_low"], -y.table["ci_high"]
+    lows, highs = x["ci_low"], -y["ci_high"]
     pd.testing.assert_series_equal(lows, highs, rtol=1e-12, atol=1e-12, check_names=False)
-    t = x.table[x.table["ci_low"].notna()]
+    t = x[x["ci_low"].notna()]
     assert (t["ci_low"] <= t["delta"]).all() and (t["delta"] <= t["ci_high"]).all()
-    turned = y.table["verdict"].replace({"better": "worse", "worse": "better"})
-    assert x.table["verdict"].tolist() == turned.tolist()
-    assert x.table["p_value"].dropna().between(0, 1).all()
-
-
-def test_a_table_without_a_direction_has_no_rows() -> None:
-    a, b = two(seeds=(1,))
-    c = compare(a, b, [SHARE], "id", R)
-    assert c.table.empty and tuple(c.table.columns[:21]) == CONTRACT
+    turned = y["verdict"].replace({"better": "worse", "worse": "better"})
+    assert x["verdict"].tolist() == turned.tolist()
+    assert x["p_value"].dropna().between(0, 1).all()

@@ -15,11 +15,11 @@ from evaltools.core.estimates import Resampling
 from evaltools.core.messages import UsageError
 from evaltools.core.metric import Difference, Mean, Metric, MetricTable
 from evaltools.report.study_sentences import verdict_parts
-from evaltools.stats.compare import Comparison, compare, ranks
+from evaltools.stats.compare import ranks
 from evaltools.stats.effects import unit_changes
 from evaltools.stats.intervals import aggregate, estimate
 from evaltools.stats.multiple import p_random
-from tests.stats.comparing import labelled
+from tests.stats.comparing import compare, labelled
 
 JUDGE = Metric(
     name="judge", numerator="score", denominator="scored", better="higher", bounds=(0, 1)
@@ -53,13 +53,13 @@ def without(frame: pd.DataFrame, where: Sequence[int]) -> pd.DataFrame:
     return frame.drop(index=list(where))
 
 
-def compared(a: Runs, b: Runs, table: MetricTable = TABLE, **options: object) -> Comparison:
+def compared(a: Runs, b: Runs, table: MetricTable = TABLE, **options: object) -> pd.DataFrame:
     headline = [metric.name for metric in table if isinstance(metric, Metric)]
-    return compare(a, b, table, "id", R, headline, n_permutations=499, **options)  # type: ignore[arg-type]
+    return compare(a, b, table, R, headline, n_permutations=499, **options)  # type: ignore[arg-type]
 
 
-def row(c: Comparison, metric: str = "judge") -> pd.Series:
-    return c.table.set_index("metric").loc[metric]
+def row(c: pd.DataFrame, metric: str = "judge") -> pd.Series:
+    return c.set_index("metric").loc[metric]
 
 
 def runs(change: Callable[..., pd.DataFrame], key: int, n_seeds: int) -> Runs:
@@ -76,7 +76,7 @@ def test_a_null_is_a_row_left_out_everywhere(n_seeds: int) -> None:
         conditions = labelled([JUDGE], a, b, c)
         results.append(
             [
-                compared(a, b, [JUDGE]).table,
+                compared(a, b, [JUDGE]),
                 estimate(pd.concat(a.values()), [JUDGE], "id", R),
                 aggregate(conditions, R),
                 ranks(conditions, "judge", R, 499),
@@ -206,18 +206,20 @@ def test_rows_of_a_unit_that_one_side_lacks_take_no_part(label: str) -> None:
     assert found["delta"] == expected["delta"] and found["missing_candidate"] == 1
 
 
-def test_rows_that_pair_but_have_other_texts_are_other_questions() -> None:
-    a = units(40).assign(text=[f"question {i}" for i in range(40)])
+@pytest.mark.parametrize("column", ["text", "compared_gold"])
+def test_rows_that_pair_but_have_another_text_or_gold_are_other_questions(column: str) -> None:
+    a = units(40).assign(text="alike")
+    a[column] = [f"question {i}" for i in range(40)]
     b = a.assign(score=a["score"] * 0.9)
-    few = b.assign(text=["another"] * 3 + a["text"].tolist()[3:])
+    few = b.assign(**{column: ["another"] * 3 + [None] * 2 + a[column].tolist()[5:]})
     found = compared({"": a}, {"": few})
     assert row(found)[["n_other_texts", "n_units"]].tolist() == [3, 37]
     assert row(found)["missing_candidate"] == 0
-    shifted = b.assign(text=np.roll(a["text"], 1))
-    with pytest.raises(UsageError, match="40 of 40 pairs have other texts"):
+    shifted = b.assign(**{column: np.roll(a[column], 1)})
+    with pytest.raises(UsageError, match="40 of 40 pairs have another text or gold"):
         compared({"": a}, {"": shifted})
     # the other questions of one seed are no better
-    with pytest.raises(UsageError, match="40 of 40 pairs have other texts"):
+    with pytest.raises(UsageError, match="40 of 40 pairs have another text or gold"):
         compared({1: a, 2: a}, {1: b, 2: shifted})
 
 
@@ -229,7 +231,7 @@ def test_what_is_missing_is_asked_of_each_pair_and_metric_alone() -> None:
     ranked = ranks(labelled([JUDGE], {"": a}, {"": b}, *others), "judge", R)
     assert ranked["rank_low"].tolist()[:2] == [1, 1]
     table = [JUDGE, *(replace(JUDGE, name=f"m{i}") for i in range(10))]
-    assert compare({"": a}, {"": b}, table, "id", R).table["not_random"].all()
+    assert compare({"": a}, {"": b}, table, R)["not_random"].all()
 
 
 BAD: dict[str, tuple[dict[str, Any], str]] = {
@@ -265,7 +267,7 @@ def test_trials_that_are_missing_are_no_good_news() -> None:
     right = np.where((ids < 20) & (trial < 2), 0.0, 1.0)
     base = pd.DataFrame({"id": ids, "trial": trial, "hit": right, "tries": 1.0})
     lossy = base.assign(tries=np.where(right, 1, np.nan))
-    row = compare({"": base}, {"": lossy}, [RATE], "id", R, ["rate"]).table.iloc[0]
+    row = compare({"": base}, {"": lossy}, [RATE], R, ["rate"]).iloc[0]
     assert row["delta"] == 0.25 and row["verdict"] == "not measured"
     assert (row["missing_baseline"], row["missing_candidate"]) == (0, 20)
     assert row["delta_best"] == pytest.approx(0)

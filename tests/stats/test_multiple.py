@@ -11,10 +11,10 @@ from scipy import stats
 from evaltools.core.estimates import Resampling
 from evaltools.core.messages import UsageError
 from evaltools.core.metric import Metric
-from evaltools.stats.compare import compare, compare_all, ranks
+from evaltools.stats.compare import compare_all, ranks
 from evaltools.stats.multiple import holm, max_t, sign_flip
 from evaltools.stats.plan import plan
-from tests.stats.comparing import labelled
+from tests.stats.comparing import compare, labelled
 
 SCORE = Metric(name="score", numerator="y", denominator="n", better="higher", bounds=(0, 1))
 FREE = Metric(name="score", numerator="y", denominator="n", better="higher")
@@ -119,7 +119,7 @@ def test_a_larger_difference_of_a_proportion_needs_more_units_that_change() -> N
     n = z2 * (20 / 99 * 100 / 98 + 0.15 - 0.15**2) / 0.15**2
     planned = plan(labelled([right], a, b), "score", 0.15, seeds=[1])
     assert planned["samples"].tolist() == [np.ceil(n)]
-    d = compare(a, b, [right], "id", R, ["score"]).table["mde"].iloc[0]
+    d = compare(a, b, [right], R, ["score"])["mde"].iloc[0]
     t = stats.t.ppf(0.975, 99) + stats.t.ppf(0.8, 99)
     assert t * np.sqrt((20 / 99 + d - d**2) / 100) == pytest.approx(d, abs=0.005)  # two digits
 

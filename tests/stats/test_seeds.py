@@ -10,10 +10,9 @@ from scipy import stats
 
 from evaltools.core.estimates import Resampling
 from evaltools.core.metric import Difference, Metric, MetricTable
-from evaltools.stats.compare import compare
 from evaltools.stats.formulas import NEW_SEEDS, THIS_RUN, accounts, p_of_t, seed_part
 from evaltools.stats.intervals import aggregate, estimate
-from tests.stats.comparing import MEAN, MICRO, labelled
+from tests.stats.comparing import MEAN, MICRO, compare, labelled
 
 RATE = Metric(name="rate", numerator="hit", denominator="n", better="higher", proportion=True)
 COUNT = Metric(name="count", numerator="tp", denominator="", better="none")
@@ -133,7 +132,7 @@ def test_few_changes_over_seeds_take_each_end_from_the_row_that_reaches_further(
     """2 of 40 are lost in one seed of three: t over -.05, 0, 0 below; above row 8, as no gain was drawn."""
     old = {seed: frame.assign(hit=1) for seed, frame in condition().items()}
     new = old | {42: old[42].assign(hit=np.arange(40) > 1)}
-    row = compare(old, new, [RATE], "id", R, ["rate"], margin={"rate": 0.1}).table.iloc[0]
+    row = compare(old, new, [RATE], R, ["rate"], margin={"rate": 0.1}).iloc[0]
     assert row["ci_low"] == pytest.approx(-(1 + stats.t.ppf(0.975, 2)) / 60)
     assert 1 - 0.05 ** (1 / 40) - 1 / 60 < row["equivalence_high"] < row["ci_high"]
 
@@ -179,6 +178,6 @@ def test_few_units_over_seeds_have_an_interval_within_limits_alone(seeds: tuple[
     """Rows 1 and 6: fewer than 10 units are too few where there are no limits; a verdict needs ten."""
     runs = condition(8, seeds, 0.3)
     assert of(runs)["ci_method"].reindex(["rate", "mean"]).tolist() == ["score-t", "none"]
-    table = compare(runs, condition(8, seeds), TABLE, "id", R, ["rate"]).table.set_index("metric")
+    table = compare(runs, condition(8, seeds), TABLE, R, ["rate"]).set_index("metric")
     assert table.loc[["rate", "mean"], "ci_method"].tolist() == ["components", "none"]
     assert set(table["verdict"]) == {"too few"}

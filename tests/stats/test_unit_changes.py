@@ -6,9 +6,8 @@ import pytest
 
 from evaltools.core.estimates import Resampling
 from evaltools.core.metric import Metric
-from evaltools.stats.compare import compare
 from evaltools.stats.effects import differing, unit_changes
-from tests.stats.comparing import TABLE, labelled, two
+from tests.stats.comparing import TABLE, compare, labelled, two
 
 
 def test_unit_changes_are_the_pairs() -> None:
@@ -40,7 +39,7 @@ TIMES = np.where(BEFORE["id"] < 15, 3, 1)
 )
 def test_the_units_that_carry_a_difference_are_those_that_differ(after: pd.DataFrame) -> None:
     sides = {"": BEFORE}, {"": after}
-    row = compare(*sides, [RATE], "id", Resampling(), ["rate"]).table.iloc[0]
+    row = compare(*sides, [RATE], Resampling(), ["rate"]).iloc[0]
     changes = unit_changes(labelled([RATE], *sides), "rate")
     assert row["n_differ"] == len(differing(changes)) > 0
     assert changes["influence"].sum() == pytest.approx(row["delta"])

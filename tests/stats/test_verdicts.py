@@ -10,9 +10,8 @@ from scipy import stats
 import evaltools as et
 from evaltools.core.estimates import Resampling
 from evaltools.core.metric import Difference, Mean, Metric
-from evaltools.stats.compare import compare
 from evaltools.stats.intervals import estimate
-from tests.stats.comparing import MEAN, compared, differing, rows, two
+from tests.stats.comparing import MEAN, compare, compared, differing, rows, two
 
 SCORE = Metric(name="score", numerator="y", denominator="n", better="higher", bounds=(0, 1))
 RIGHT = Metric(name="right", numerator="y", denominator="n", better="higher", proportion=True)
@@ -26,7 +25,7 @@ def frame(y: object, **columns: object) -> pd.DataFrame:
 
 def pair(a: object, b: object, metric: Metric = SCORE, **options: object) -> pd.Series:
     sides = {"": frame(a)}, {"": frame(b)}
-    return compare(*sides, [metric], "id", R, [metric.name], **options).table.iloc[0]  # type: ignore[arg-type]
+    return compare(*sides, [metric], R, [metric.name], **options).iloc[0]  # type: ignore[arg-type]
 
 
 def test_thirteen_rises_and_no_fall_of_fifty_are_shown() -> None:
@@ -71,7 +70,7 @@ def test_more_trials_where_samples_are_hard_make_no_difference() -> None:
         sides.append(
             {"": frame((rng.random(len(ids)) < chance[ids]).astype(int), id=ids, trial=number)}
         )
-    row = compare(sides[0], sides[1], [RIGHT], "id", R, ["right"]).table.iloc[0]
+    row = compare(sides[0], sides[1], [RIGHT], R, ["right"]).iloc[0]
     means = [side[""].groupby("id")["y"].mean() for side in sides]
     assert row["delta"] == pytest.approx((means[1] - means[0]).mean())
 
@@ -89,7 +88,7 @@ def test_identical_sides_are_equivalent_where_they_are_many() -> None:
     b = {seed: frame(np.append(y[:59], 0)) for seed in (1, 2, 3)}
     b[3] = a[3]
     margin = {"right": 0.02}
-    row = compare(a, b, [RIGHT], "id", R, ["right"], margin=margin).table.iloc[0]
+    row = compare(a, b, [RIGHT], R, ["right"], margin=margin).iloc[0]
     assert (row["n_differ"], row["verdict"], row["ci_method"]) == (1, "too few", "mover")
     assert row["ci_high"] - row["delta"] > 1 - 0.05 ** (1 / 60)
 
@@ -108,7 +107,7 @@ def test_a_difference_of_macro_means_knows_how_few_a_rare_class_has() -> None:
         for name in ("rare", "common")
     ]
     table = [*recalls, Mean(name="macro", of=("rare", "common"), better="higher")]
-    found = compare(a, b, table, "id", R, ["macro"]).table.set_index("metric")
+    found = compare(a, b, table, R, ["macro"]).set_index("metric")
     reach = (found["delta"] - found["ci_low"]) / 2
     macro = found.loc["macro"]
     assert macro["ci_method"] == "mover"
@@ -149,7 +148,7 @@ def test_clusters_have_the_standard_error_of_statsmodels() -> None:
     a, b = rng.normal(size=120), rng.normal(0.2, 1, 120)
     old, new = ({"": frame(y, id=ids, item=range(120))} for y in (a, b))
     free = replace(SCORE, bounds=None)
-    row = compare(old, new, [free], "id", Resampling(n_resamples=100)).table.iloc[0]
+    row = compare(old, new, [free], Resampling(n_resamples=100)).iloc[0]
     clusters = {"groups": ids, "use_correction": False}
     fit = api.OLS(b - a, np.ones(120)).fit(cov_type="cluster", cov_kwds=clusters)
     weights = np.bincount(ids)
@@ -171,7 +170,7 @@ def test_families() -> None:
     assert table.loc[["errors", "micro"], "level"].max() < 0.05
     assert np.isnan(table.loc["d", "p_adjusted"]) and table.loc["d", "level"] == 0.05
     alias = replace(MEAN, name="other", alias_of="mean")
-    both = compare(a, b, [MEAN, alias], "id", R, ["mean"]).table
+    both = compare(a, b, [MEAN, alias], R, ["mean"])
     same = ["delta", "ci_low", "p_value", "p_adjusted", "verdict", "primary"]
     assert both.loc[0, same].tolist() == both.loc[1, same].tolist()
 

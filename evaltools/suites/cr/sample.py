@@ -91,6 +91,7 @@ def unit_row(
         "profile": meta.profile or card.profile or None,
         "text": text,
         "gold": _cell(gold.tuples),
+        "compared_gold": _cell([*map(sorted, gold.pairs.values())]) if has_gold else None,
         "stage1": _cell(stage1.tuples if protocol else ()),
         "final": _cell(final.tuples),
         "model": meta.model,

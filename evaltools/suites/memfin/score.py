@@ -309,12 +309,15 @@ def dialog_units(
     so that its profile counts.
     """
     dialog_columns = dialog.model_dump(include={*COLUMNS})
+    truth = dialog.model_dump(include={"profile_gt", "blueprint"}, exclude_defaults=True)
     rows: list[Fields] = []
     for turn in dialog.turns:
+        gold = truth | turn.model_dump(include={"gt_turn_tags"}, exclude_defaults=True)
         row: Fields = {
             **dialog_columns,
             **turn.model_dump(include={*COLUMNS}),
             "reply": turn.pred_assistant_text,
+            "compared_gold": dumps(gold) if gold else None,
             "turn": 1,
             "turn_failed": turn.turn_status != "ok",
             "eligible_m2": False,

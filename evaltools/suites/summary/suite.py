@@ -163,6 +163,7 @@ def _row(case: Case, rules: Rules) -> Fields:
         "contexts": dumps(case.contexts),
         # of other sources it is another case
         "contexts_hash": bytes_hash("".join(sources).encode()) if sources else None,
+        "compared_gold": None if tags is None else dumps(sorted(tags)),
         "ground_truth": case.ground_truth,
         "tags": dumps(tags or []),
         "unknown_tags": dumps(coverage.evidence.get("unknown_tags", [])),

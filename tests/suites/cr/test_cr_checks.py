@@ -118,6 +118,13 @@ def test_parse_failures(tmp_path: Path) -> None:
     assert found(scored(tmp_path / "fine", golds, golds), "parse-failures") is None
 
 
+def test_samples_of_other_gold_do_not_pair(tmp_path: Path) -> None:
+    golds = [[("본품#품질", "향"), ("색#일반", "색")]] * 12
+    run = scored(tmp_path / "a", golds, GOLD)
+    other = scored(tmp_path / "b", GOLD[:3] + [gold[::-1] for gold in golds[3:]], GOLD)
+    assert et.compare(run, other).frame["n_other_texts"].eq(3).all()
+
+
 def test_a_run_without_any_reply_means_nothing(tmp_path: Path) -> None:
     golds = [[("본품#품질", "향")]] * 12
     failed = {number: {"error": "HTTP status 500"} for number in range(12)}
