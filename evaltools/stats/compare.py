@@ -182,9 +182,7 @@ def _require_testable(
     """UsageError unless margins, or a primary metric, as declared, can be tested."""
     for name, size in margin.items():
         if name not in formulas:
-            raise UsageError(
-                f"margin: no metric {name!r}; {nearest(name, list(formulas))}"
-            )
+            raise UsageError(f"margin: no metric {name!r}; {nearest(name, list(formulas))}")
         if not formulas[name].is_directed:
             raise UsageError(
                 f"margin: {name} has no direction, so that it can be neither better nor worse"
