@@ -37,6 +37,7 @@ _LAZY = {
     "pass_at_k": "report.run",
     "notebook": "report.tables",
     "Resampling": "core.estimates",
+    "AnyMetric": "core.metric",
     "Metric": "core.metric",
     "Difference": "core.metric",
     "Mean": "core.metric",

@@ -7,6 +7,7 @@ from .core.messages import InputError as InputError
 from .core.messages import Problems as Problems
 from .core.messages import UsageError as UsageError
 from .core.messages import speak as speak
+from .core.metric import AnyMetric as AnyMetric
 from .core.metric import Difference as Difference
 from .core.metric import Mean as Mean
 from .core.metric import Metric as Metric

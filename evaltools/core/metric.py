@@ -63,6 +63,7 @@ class Metric(_Entry):
         paper that defines it. alias_of: the metric that this one is another name of.
     numerator, denominator: a column of the units frame, or a sum of columns with whole factors, as
         "fix_refpol - break_refpol" or "2*tp + fp + fn". An empty denominator makes a plain count.
+        A row whose denominator is 0 is left out, with its numerator.
     proportion: each unit of the denominator is one trial and the numerator counts its successes.
         Such a metric lies between 0 and 1 and can have a Wilson interval.
     empty: the value where the denominator sums to 0. None: the metric is then not measured.

@@ -144,9 +144,9 @@ def read_result(folder: Path, suite: str | Suite | None) -> Fields:
         options = suite.options(**known)
         content = MetricsFile.model_validate_json((folder / METRICS).read_bytes())
         frame = DataFrame([row.model_dump() for row in content.metrics])
+        frame["blocked"] = pd.Series([row.blocked for row in content.metrics], dtype=object)
         units = pd.read_parquet(folder / UNITS)
-        # KeyError where some are lacking
-        units[[suite.unit, *columns_of(chain(*as_ratios(suite.table(options))))]]
+        units[[suite.unit, *columns_of(chain(*as_ratios(suite.table(options))))]]  # or KeyError
         estimates = from_public(frame)
     except (OSError, ValueError, KeyError, TypeError) as e:
         again = ["evaltools score", manifest.suite, *(i.path for i in manifest.inputs[:1])]

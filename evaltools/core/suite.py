@@ -132,7 +132,7 @@ class Suite:
     - `name`, `title`: on the command line, and on pages.
     - `unit`: the column of the units frame that names the resampling unit.
     - `options`: the model of its options.
-    - `recognised`: patterns of the names of files by which an input is known without `--suite`.
+    - `recognised`: of built-in suites, patterns of the names of files by which an input is known without `--suite`.
     - `locate(path, name, options, problems)`: the `Source` of a run. `name` replaces the name that the path gives.
     - `runs(path, problems)`: where one input may hold several runs, their names; `locate` then gets each of them.
     - `score(source, options, problems, workers, aside)`: the units, a frame with one row a unit, or `Scored`. It reports

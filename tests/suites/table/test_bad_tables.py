@@ -62,6 +62,7 @@ def test_bad_rows_are_named_with_their_line(
         ("id,metric,value\na, ,1\n", "scores.csv:2: a: id and metric: expected texts, got a blank one"),
         ('id,metric,value\na,"acc\nF1 0.99",1\n', "expected names without control characters"),
         ("id,metric,value,condition\na,acc,1,x\x1b[2J\n", "expected names without control characters"),
+        (f"id,metric,value,condition\na,acc,1,{'x' * 300}\n", "scores.csv:2: condition: 'xxx"),
         ("id,metric,value\n", "no row can be used; expected the columns id, metric and value"),
         ("id,metric,num,den\na,acc,1,0\n", "den: expected a denominator above 0 beside num, got 0.0"),
         ("id,metric,num,den\na,acc,1,-2\n", "den: expected a denominator above 0 beside num, got -2.0"),
