@@ -248,7 +248,6 @@ def checks_of_runs(runs: Sequence[Sequence[Check]]) -> list[Check]:
     return worst_first(combined)
 
 
-MIN_CONSTANT_UNITS = 10  # fewest units for which a constant metric raises a check
 MIN_UNITS = 30  # fewer resampling units than this raise a check
 
 
@@ -273,31 +272,6 @@ def few_units(
             unit=unit,
             samples=n_samples,
         )
-
-
-def constant_metrics(
-    estimates: DataFrame, headline: Sequence[str], unit_values: Callable[[str], Series]
-) -> Checks:
-    """Metrics of the headline that have one value in all units, so that they tell no two systems apart.
-
-    `unit_values`: the metric of each unit alone.
-    """
-    rows = estimates[estimates["metric"].isin(headline)]
-    rows = rows[rows["n_units"] >= MIN_CONSTANT_UNITS]
-    at_an_end = (rows["ci_low"] == rows["value"]) | (rows["ci_high"] == rows["value"])
-    rows = rows[(rows["ci_method"] == "none") | at_an_end | (rows["value"] == 0)]
-    # gains and losses may add up to 0
-    n_values = rows["metric"].map(lambda metric: unit_values(metric).nunique())
-    rows = rows[n_values == 1]
-    metrics = [f"{title} = {value:g}" for title, value in zip(_titles(rows), rows["value"])]
-    return share_check(
-        "constant-metric",
-        "info",
-        "The same in all samples: {metrics}",
-        len(rows),
-        len(headline),
-        metrics=first_ten(metrics),
-    )
 
 
 def duplicate_texts(

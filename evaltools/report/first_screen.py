@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence, Sized
-from dataclasses import replace
 from functools import partial
 from itertools import compress
 from pathlib import Path
@@ -22,7 +21,6 @@ from ..core.estimates import (
     LEVEL_WORDS,
     Check,
     checks_of_runs,
-    constant_metrics,
     few_units,
     lacking,
     not_random,
@@ -142,9 +140,6 @@ def run_checks(run: Run) -> list[Check]:
     for check in checks:
         for name in check.blocks:
             run.metric(name)  # says so of one that there is not, which would block nothing
-    # what these block leaves the headline, which the others look at
-    headline = replace(run, checks=tuple(checks)).headline
-    checks += constant_metrics(run.estimates, headline, run.unit_values)
     # what was wrong with the input, but for what a check says under the same code
     stated = {check.code for check in checks}
     found = [problem for problem in run.manifest.problems if problem.code not in stated]

@@ -11,6 +11,7 @@ Economic Studies 91 (2024).
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from numbers import Real
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,9 +21,10 @@ from scipy.special import stdtr, stdtrit
 from ..core.estimates import Resampling
 from ..core.files import Fields, nearest
 from ..core.messages import UsageError
+from ..core.metric import MetricTable
 from .effects import MIN_UNITS, ROUGH, Effect, paired, same_questions
 from .formulas import Draws, p_of_t, smallest_shown, widest
-from .influence import Array, Cells, Condition, Formula
+from .influence import Array, Cells, Condition, Formula, Runs, label
 from .intervals import Interval, draws_of, interval_of
 from .multiple import holm, lacking, max_t, sign_flip
 
@@ -42,6 +44,43 @@ DETAILS = (
 MOST_ADJUSTED = 100
 # Probability with which the smallest detectable difference is found.
 POWER = 0.8
+
+
+class Comparison(NamedTuple):
+    """A candidate against a baseline. `table`: the rows of `compare_all`."""
+
+    table: DataFrame
+
+
+def compare(
+    baseline: Runs,
+    candidate: Runs,
+    metrics: MetricTable,
+    unit: str,
+    resampling: Resampling,
+    headline: Sequence[str] = (),
+    primary: str | None = None,
+    margin: Mapping[str, float] | None = None,
+    n_permutations: int = 10_000,
+) -> Comparison:
+    """Compare two conditions (seed -> units frame) over every metric of a table, as `compare_all` does.
+
+    UsageError for no run, for a null unit, and for a primary metric that cannot be tested.
+
+    >>> from evaltools.core.metric import Metric
+    >>> accuracy = Metric(name="accuracy", numerator="right", denominator="n", better="higher")
+    >>> old = pd.DataFrame({"id": range(40), "right": [1, 0] * 20, "n": 1})
+    >>> new = old.assign(right=[1, 0, 1, 1] * 10)
+    >>> comparison = compare({"": old}, {"": new}, [accuracy], "id", Resampling(), ["accuracy"])
+    >>> comparison.table[["metric", "delta", "verdict"]]
+         metric  delta verdict
+    0  accuracy   0.25  better
+    """
+    sides = label([("baseline", baseline), ("candidate", candidate)], metrics, unit)
+    if primary:
+        _require_testable(sides[0].formulas, {primary: 1}, 1)
+        headline = [primary, *headline]
+    return Comparison(compare_all(sides, resampling, headline, margin, n_permutations))
 
 
 def compare_all(
@@ -182,10 +221,12 @@ def _require_testable(
     """UsageError unless margins, or a primary metric, as declared, can be tested."""
     for name, size in margin.items():
         if name not in formulas:
-            raise UsageError(f"margin: no metric {name!r}; {nearest(name, list(formulas))}")
+            raise UsageError(
+                f"primary or margin: no metric {name!r}; {nearest(name, list(formulas))}"
+            )
         if not formulas[name].is_directed:
             raise UsageError(
-                f"margin: {name} has no direction, so that it can be neither better nor worse"
+                f"primary or margin: {name} has no direction, so that it can be neither better nor worse"
             )
         if not isinstance(size, Real) or not 0 < size < np.inf:
             raise UsageError(f"margin of {name}: expected a finite number above 0, got {size!r}")

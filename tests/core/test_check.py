@@ -9,7 +9,6 @@ import evaltools as et
 from evaltools.core.estimates import (
     Check,
     checks_of_runs,
-    constant_metrics,
     lacking,
     one_sided_missing,
 )
@@ -22,12 +21,6 @@ def codes(outcomes: object) -> list[str]:
     return [check.code for check in outcomes]  # type: ignore[arg-type]
 
 
-def constant(values: list[float], value: float = 0.0) -> list[Check]:
-    row = {"metric": "m", "title": "M", "value": value, "n_units": len(values)}
-    row |= {"ci_method": "mid-p", "ci_low": value, "ci_high": 0.1}
-    return [*constant_metrics(pd.DataFrame([row]), ["m"], lambda _: pd.Series(values))]
-
-
 def test_a_level_and_a_metric_that_there_are_not_are_refused() -> None:
     with pytest.raises(UsageError, match="expected a level"):
         Check("code", "fatal", "")  # type: ignore[arg-type]
@@ -35,15 +28,6 @@ def test_a_level_and_a_metric_that_there_are_not_are_refused() -> None:
     typo = replace(run.suite, checks=lambda run: [Check("code", "blocking", "", blocks=("mm",))])
     with pytest.raises(UsageError, match="no metric 'mm'"):
         run_checks(replace(run, suite=typo))
-
-
-def test_a_metric_that_no_unit_moves_is_named_and_no_other() -> None:
-    (check,) = constant([0.0] * 40)
-    assert check.message == "The same in all samples: “M” = 0" and (check.n, check.of) == (1, 1)
-    assert codes(constant([1.0] * 40, 1.0)) == ["constant-metric"]
-    assert codes(constant([1.0, -1.0] * 20)) == []  # six fixed and six broken: 0, but not in all
-    assert codes(constant([float("nan")] * 40)) == []
-    assert codes(constant([0.0] * 9)) == []
 
 
 def test_runs_that_lack_units() -> None:
