@@ -17,7 +17,7 @@ from threading import Lock, Thread
 from typing import Any
 
 from .manifest import versions
-from .messages import UsageError, WorkFailed, bar, echo
+from .messages import UsageError, WorkFailed, bar
 
 # (index of a task, its future), as the calls end
 Ended = Generator[tuple[int, Future[Any]], None, None]
@@ -74,7 +74,7 @@ class Workers:
         if self.scheduler and tasks:
             start = partial(_cluster, self.scheduler)
             call = partial(_like_here, Path.cwd(), versions(), call)
-        elif n_processes < 2 or not _has_semaphores():
+        elif n_processes < 2:
             yield from _in_this_process(call, tasks)
             return
         lost = set(range(len(tasks)))
@@ -96,16 +96,6 @@ class Workers:
                 why = WorkFailed("the process that worked on it was killed (out of memory?)")
                 future.set_exception(why)
             yield index, future
-
-
-def _has_semaphores() -> bool:
-    """Whether processes can be started that wait for one another; where not, that is said."""
-    try:
-        multiprocessing.Lock()
-    except OSError as e:
-        echo(f"warning: working in one process, as there can be no others: /dev/shm: {e}", err=True)
-        return False
-    return True
 
 
 def _in_this_process(

@@ -31,7 +31,6 @@ from ..core.estimates import (
 from ..core.files import EXAMPLES, bytes_hash, dumps
 from ..core.messages import language, listed, say
 from ..core.suite import own_code
-from ..stats.influence import TEXTS
 from . import study_sentences
 from .page import macros
 from .samples import groups_of_change, groups_of_run
@@ -173,10 +172,9 @@ def study_checks(study: Any, *metrics: str) -> list[Check]:
             checks += share_check(
                 "other-texts",
                 "warning",
-                "{n} samples of {baseline} and {candidate} have another text or gold ({column}), and are left out.",
+                "{n} samples of {baseline} and {candidate} have another text or gold, and are left out.",
                 n,
                 n,
-                column=", ".join(study.results[0].data.filter(TEXTS)),
                 **row,
             )
     if seeds := study.seeds:

@@ -183,10 +183,9 @@ def score_of_units(
 ) -> Limits:
     """Row 4: the score-t interval of a ratio of one run; `errors`, `shares` (units,): what units bring, and weigh."""
     n = effective_units(shares)
-    variance = sample_variance(errors, n) if n > 1 else 0.0
     return score_t(
         value,
-        variance,
+        sample_variance(errors, n) if n > 1 else 0.0,
         n,
         t_quantile(n - 1, alpha),
         limits,

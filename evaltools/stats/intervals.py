@@ -125,8 +125,7 @@ def _n_off_commonest(run: Effect) -> int:
     n_off = []
     for num, den in zip(run.num.T, run.den.T):
         own = (num[den != 0] / den[den != 0]).round(9)
-        times = np.unique(own, return_counts=True)[1]
-        n_off.append(len(own) - max(times, default=0))
+        n_off.append(len(own) - max(np.unique(own, return_counts=True)[1], default=0))
     return min(n_off)
 
 
@@ -188,11 +187,10 @@ def _of_difference(
         return Interval(*draws.bounds(alpha), "bca")
     found = _t_interval(e, alpha) if is_many else Interval()
     if found.method == "none" and e.n_effective > 1:
-        span = (e.limits[1] - e.limits[0]) / 2
         bounds = gains_and_losses(
             e.differences,
             e.shares,
-            span,
+            (e.limits[1] - e.limits[0]) / 2,
             alpha,
             unseen,
         )

@@ -1,6 +1,5 @@
 """Work in processes of this machine: order, isolation of failures, killed processes."""
 
-import multiprocessing
 import os
 import signal
 import time
@@ -61,17 +60,6 @@ def test_only_the_task_whose_process_dies_is_lost(jobs: int) -> None:
             assert "killed" in str(ended[index].exception())
         else:
             assert ended[index].result() == 2 * x
-
-
-def test_without_a_place_for_semaphores_there_is_one_process(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def lock() -> None:
-        raise OSError(30, "Read-only file system")
-
-    monkeypatch.setattr(multiprocessing, "Lock", lock)
-    assert Workers(2).map(double, [4, 1]) == [8, 2]
-    assert "working in one process, as there can be no others: /dev/shm" in capsys.readouterr().err
 
 
 def test_a_process_does_not_outlive_its_parent(tmp_path: Path) -> None:

@@ -62,9 +62,8 @@ def leading_key(shown: Run | Study) -> Key:
 
 def finding(run: Run) -> tuple[str, str] | None:
     """Whether review helped, with what it fixed and broke; None where no review was scored."""
-    key = leading_key(run)
     # the net gain is made of just these counts
-    names = [f"{name}_{key}" for name in ("net_gain", "fix_rate", "break_rate")]
+    names = [f"{name}_{leading_key(run)}" for name in ("net_gain", "fix_rate", "break_rate")]
     gain, fixed, broken = (run[name] for name in names)
     if run.blocked.intersection(names) or pd.isna([gain["value"], fixed["value"]]).any():
         return None
@@ -101,8 +100,7 @@ def card(
     policy: MatchPolicy,
 ) -> Fields:
     """The card of a sample: tags, rows, places, review. The rows are marked under a key and a match policy."""
-    columns = {name: sample[name] for name in ("gold", "stage1", "final")}
-    rows = [*card_rows(columns, key, policy)]
+    rows = [*card_rows({name: sample[name] for name in ("gold", "stage1", "final")}, key, policy)]
     places = [
         Place("text", start, start + len(row.part), row.mark)
         # of terms at one place the wrong ones count
@@ -262,11 +260,10 @@ def gold_without_pairs(run: Run) -> Checks:
     n_gold = int(data["n_gold_tuples"].sum())
     keys = [key for key in KEYS if not data[f"has_gold_{key}"].any()]
     if n_gold and keys:
-        names = listed([say(TABLES["key"][key]["compared"]) for key in keys])
         message = say(
             "none of the {of} gold tuples has a pair by {keys}: these metrics are not measured",
             of=f"{n_gold:,}",
-            keys=names,
+            keys=listed([say(TABLES["key"][key]["compared"]) for key in keys]),
         )
         is_lost = run.options.key in keys
         yield Check(

@@ -185,8 +185,8 @@ def _warn_of_gaps(
     """
     for profile in sorted({*options.profile}.difference(units["profile"])):
         problems.warn("unknown-profile", f"no row has the profile {profile!r}", file=source.main)
-    known = set(units["text_id"])
     # with profiles there may well be gold for the rows that are left out
+    known = set(units["text_id"])
     unknown = [] if options.profile else [uid for uid in gold if uid not in known]
     if unknown and len(unknown) == len(gold):
         raise problems.fatal(
@@ -289,9 +289,8 @@ def write_scorecards(
     refuse_input(target, files.values())
     target.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(**beside(target)) as folder:
-        source = Source(target.name, files)
         units = score(
-            source,
+            Source(target.name, files),
             CrOptions(),
             problems,
             Workers(),

@@ -55,8 +55,7 @@ def add_dialog_ratios(units: DataFrame) -> DataFrame:
             denominator = by_dialog[ratio.denominator].sum().astype(float)
             columns[mean.denominator] = (denominator > 0).astype(float)
             columns[mean.numerator] = numerator / denominator.where(denominator > 0)
-    first_rows = units.index[~units["dialog_id"].duplicated()]
-    return units.join(DataFrame(columns).set_axis(first_rows))
+    return units.join(DataFrame(columns).set_axis(units.index[~units["dialog_id"].duplicated()]))
 
 
 def counters(units: DataFrame) -> dict[str, int]:

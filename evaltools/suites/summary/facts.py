@@ -260,11 +260,10 @@ def clause_facts(read: ReadText, number: int = 0) -> Iterator[Fact]:
         words = syllable_pairs(CLAIM_WORDS.sub(" ", clause))
         if says and words:
             start = clause_end - len(clause.lstrip())
-            figures = " ".join(sorted(_NUMBER.findall(clause)))
             yield Fact(
                 CLAIM,
                 "",
-                figures,
+                " ".join(sorted(_NUMBER.findall(clause))),
                 read.raw[start:clause_end],
                 start,
                 clause_end,

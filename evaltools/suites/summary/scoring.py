@@ -176,11 +176,10 @@ def _accuracy(
             0,
             {"reason": "empty summary"},
         )
-    in_other_words = weakly_said(summary, sources, rules)
     found = compare(
         summary,
         sources,
-        in_other_words,
+        weakly_said(summary, sources, rules),
         relations=rules.fold,
     )
     supported, unsupported = found.pop("supported"), found.pop("unsupported")
@@ -212,8 +211,7 @@ def _recall(
     asked = stated(sources)
     if not asked:
         return _not_measured(0.0, "no context entities")
-    kept = asked.intersection(entity.key for entity in summary.entities)
-    return _ratio(len(kept), len(asked))
+    return _ratio(len(asked.intersection(entity.key for entity in summary.entities)), len(asked))
 
 
 def stated(texts: Iterable[ReadText]) -> set[str]:

@@ -290,8 +290,7 @@ DUPLICATES = 0.05
 def checks(run: Run) -> Checks:
     """The checks of a file of cases."""
     data = run.data
-    with_contexts = data[data["contexts"] != "[]"]
-    yield from duplicate_texts(with_contexts, "contexts", "case_id")
+    yield from duplicate_texts(data[data["contexts"] != "[]"], "contexts", "case_id")
     yield from not_measured(run)
     yield from unread_figures(data)
     yield from duplicate_answers(data["answer"])

@@ -34,8 +34,7 @@ def composed(text: str) -> str:
     >>> composed("３천만\u200b원")
     '３천만원'
     """
-    visible = _INVISIBLE.sub("", text)
-    return _WORD.sub(lambda word: unicodedata.normalize("NFC", word[0]), visible)
+    return _WORD.sub(lambda word: unicodedata.normalize("NFC", word[0]), _INVISIBLE.sub("", text))
 
 
 def normalise(text: str, fold: bool = True) -> str:

@@ -84,11 +84,10 @@ def _survey(path: Path) -> Survey:
     if is_partial.any():
         raise InputError(file.problems)
     clusters = rows[["id", "cluster"]].dropna().drop_duplicates()
-    is_second = clusters["id"].duplicated()
     _report(
         file,
         "bad-field",
-        clusters.loc[is_second, "id"],
+        clusters.loc[clusters["id"].duplicated(), "id"],
         "a second cluster of this sample; expected the same one in all of its rows",
         "cluster",
     )
@@ -156,7 +155,8 @@ def _metrics(
                     f"{both} for {str(name)[:80]!r}; expected one a metric",
                     field=field,
                 )
-        direction, low, high = lowest
+        # one odd cell, which is reported, changes nothing for the others
+        direction, low, high = of_metric[METRIC_COLUMNS].mode().reindex([0]).loc[0]
         measured = of_metric[of_metric["den"] > 0]
         is_binary = bool((measured["num"].isin([0, 1]) & (measured["den"] == 1)).all())
         bounds = None if pd.isna(low) else (float(low), float(high))
@@ -427,10 +427,11 @@ def checks(run: Run) -> Checks:
     yield from share_check(
         "errored-rows",
         "warning",
-        "{n} of {of} rows failed with an error and are not measured: {causes}",
+        "{n} of {of} rows failed with an error: {causes}. They are not measured, but for {k} that have a value.",
         n,
         of,
         causes=listed,
+        k=(run.data["error"].notna() & run.data.filter(regex="^den_").any(axis=1)).sum(),
     )
 
 

@@ -248,8 +248,7 @@ def taxonomy(
     if gold_refs and not file:
         return tuple(sorted(gold_refs))
     file = file or asset_dir("templates") / "cr" / "nikl_refs.txt"
-    lines = File(file, problems).text().splitlines()
-    return tuple(filter(None, map(str.strip, lines)))
+    return tuple(filter(None, map(str.strip, File(file, problems).text().splitlines())))
 
 
 LENSES = ("p_neg", "p_imp", "p_lit")

@@ -106,9 +106,8 @@ class SampleRun:
         *shown: Any,
     ) -> dict[str, list[Vote]]:
         """Candidate -> the votes of these stages on it; `shown`: conflicts and memory."""
-        replies = await self._ask(stages, self.candidates, *shown)
         return protocol.votes(
-            replies,
+            await self._ask(stages, self.candidates, *shown),
             self.candidates,
             self.conflicts,
             self.refused,
