@@ -180,10 +180,7 @@ def end(batch: Batch) -> int:
 
 
 def run_all(
-    batch: Batch,
-    call: Callable[..., Any],
-    tasks: Mapping[str, tuple[Any, ...]],
-    workers: Workers,
+    batch: Batch, call: Callable[..., Any], tasks: Mapping[str, tuple[Any, ...]], workers: Workers
 ) -> None:
     """Make these calls, by their names; one failure, which is printed, does not stop the others."""
     names = list(tasks)
@@ -202,10 +199,7 @@ def run_all(
 
 
 def _find(
-    batch: Batch,
-    paths: Sequence[str],
-    name: str | None = None,
-    stored: bool = False,
+    batch: Batch, paths: Sequence[str], name: str | None = None, stored: bool = False
 ) -> list[Input]:
     """The runs at these paths; those that cannot be read are lost.
 
@@ -314,10 +308,7 @@ def _show(batch: Batch, runs: Sequence[Input]) -> None:
 
 
 def _report_study(
-    batch: Batch,
-    notebook: str | Path | None,
-    runs: Sequence[Input],
-    **declared: Any,
+    batch: Batch, notebook: str | Path | None, runs: Sequence[Input], **declared: Any
 ) -> None:
     """Write the files of the study of runs that are scored, and plan its report; neither where a run is lost."""
     if batch.lost:

@@ -98,10 +98,7 @@ def resolve(run: str | Path) -> Path:
     return next((place for place in (path, *(f / path for f in above)) if place.exists()), path)
 
 
-def refuse_input(
-    target: Path,
-    inputs: Iterable[str | Path],
-) -> None:
+def refuse_input(target: Path, inputs: Iterable[str | Path]) -> None:
     """UsageError where a file cannot be written, is one of the inputs, or lies in the folder of one."""
     for path in inputs:
         source = Path(os.path.realpath(resolve(path)))  # a link in a circle is an error elsewhere
@@ -132,10 +129,7 @@ def atomic(path: Path) -> Iterator[IO[bytes]]:
         new.replace(path)
 
 
-def write_text(
-    path: Path,
-    text: str,
-) -> None:
+def write_text(path: Path, text: str) -> None:
     with atomic(path) as f:
         f.write(text.encode())
 
@@ -174,17 +168,11 @@ def dumps(value: Any, indent: int | None = None) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
 
 
-def write_json(
-    path: Path,
-    value: Any,
-) -> None:
+def write_json(path: Path, value: Any) -> None:
     write_text(path, dumps(value, indent=1) + "\n")
 
 
-def write_jsonl(
-    path: Path,
-    rows: Iterable[Any],
-) -> int:
+def write_jsonl(path: Path, rows: Iterable[Any]) -> int:
     """Write one JSON value a line; returns how many."""
     n = 0
     with atomic(path) as f:
@@ -276,10 +264,7 @@ def safe_name(name: str) -> str:
     return name
 
 
-def grouped(
-    items: Iterable[Item],
-    key: Callable[[Item], Any],
-) -> dict[Any, list[Item]]:
+def grouped(items: Iterable[Item], key: Callable[[Item], Any]) -> dict[Any, list[Item]]:
     """The items by their key, in the order in which they come.
 
     >>> grouped(["a", "bb", "c"], len)
@@ -297,10 +282,7 @@ def first_names(names: Iterable[Any]) -> str:
         return ", ".join(first_ten([*names]))
 
 
-def nearest(
-    name: Any,
-    known: Sequence[str],
-) -> str:
+def nearest(name: Any, known: Sequence[str]) -> str:
     """What to say of a name that is not known: those that come closest, or the first ten."""
     near = get_close_matches(
         str(name),

@@ -123,10 +123,7 @@ class WorkFailed(Exception):
     """Work that could not be done, though nothing was wrong with its input (a process was killed); exit status 4."""
 
 
-def tell(
-    error: BaseException,
-    whose: str = "",
-) -> int:
+def tell(error: BaseException, whose: str = "") -> int:
     """Say on standard error what went wrong, with whose work; returns the exit status that says so.
 
     Any other exception than the package's own and OSError is a defect: it is told with its traceback.
@@ -247,10 +244,7 @@ UNSEEN = re.compile(
 )
 
 
-def visible(
-    text: str,
-    mark: Callable[[str], str] = "[{}]".format,
-) -> str:
+def visible(text: str, mark: Callable[[str], str] = "[{}]".format) -> str:
     """`text` with every control, bidirectional or invisible character replaced by its code point.
 
     >>> visible("a\u202eb")
@@ -315,10 +309,7 @@ def write(text: str, err: bool = False) -> None:
 
 
 @contextmanager
-def bar(
-    total: int,
-    label: str,
-) -> Iterator[Callable[..., None]]:
+def bar(total: int, label: str) -> Iterator[Callable[..., None]]:
     """Yields a function to call when something is done: `step("its name")`.
 
     There is a bar where there is a label and standard error is a terminal: a notebook's output holds none.
@@ -410,10 +401,7 @@ def say(
     return text if of_any_figures is None else of_any_figures.format(*FIGURE.findall(text))
 
 
-def listed(
-    parts: Iterable[Any],
-    between: str = ", ",
-) -> str:
+def listed(parts: Iterable[Any], between: str = ", ") -> str:
     """Names, values or clauses ("; ") one after the other, set apart as the language in force does it.
 
     >>> with speaking("zh"):

@@ -94,10 +94,7 @@ def chat(
     >>> list(chat("m", "You are ...", "Text: ...", "reply", {}, temperature=0))
     ['model', 'messages', 'temperature', 'response_format']
     """
-    messages = [
-        {"role": "system", "content": system},
-        {"role": "user", "content": user},
-    ]
+    messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
     json_schema = {
         "name": name,
         "strict": True,
@@ -133,10 +130,7 @@ def _strict(node: Fields) -> Fields:
     return strict
 
 
-def body_without(
-    refused: frozenset[str],
-    request: Fields,
-) -> Fields:
+def body_without(refused: frozenset[str], request: Fields) -> Fields:
     """The body of a request of `chat` without what a server refused: parameters, and forms of the reply.
 
     >>> request = chat("m", "system", "user", "reply", {}, temperature=0, max_tokens=9)
@@ -308,10 +302,7 @@ class Completion(BaseModel):
     )
 
 
-def parse(
-    text: str,
-    model: type[Reply],
-) -> Reply:
+def parse(text: str, model: type[Reply]) -> Reply:
     """The reply in the text of a completion; a code fence around it is taken off.
 
     ValueError says in a sentence what is wrong.

@@ -52,10 +52,7 @@ def figure_style() -> Any:
     return mpl.rc_params_from_file(path, use_default_template=False)
 
 
-def export(
-    figure: Figure,
-    form: Literal["svg", "pdf"],
-) -> bytes:
+def export(figure: Figure, form: Literal["svg", "pdf"]) -> bytes:
     """A figure for a paper, text as text; bytes of its content only."""
     text = "".join(t.get_text() for t in figure.findobj(Text))
     out = io.BytesIO()
@@ -78,10 +75,7 @@ def export(
     return out.getvalue()
 
 
-def shown(
-    value: Any,
-    width: int = 26,
-) -> str:
+def shown(value: Any, width: int = 26) -> str:
     """A label: wrapped at `width` columns (a Han or Hangul character takes two), cut after three lines."""
     text = visible(unicodedata.normalize("NFC", str(value)))
     # no more than can stand there: the time to break a word grows with the square of its length
@@ -129,10 +123,7 @@ class Plots:
 
     shown: Any
 
-    def forest(
-        self,
-        *metrics: str,
-    ) -> Figure:
+    def forest(self, *metrics: str) -> Figure:
         """Values with their intervals, a line a metric (default: the headline); of several conditions differences.
 
         The first stands at the top. Metrics that a check blocks are left out; one without limits has an axis of its own.
@@ -182,10 +173,7 @@ class Plots:
             ax.set_xlabel(shown(say("{what}, {level} interval", what=what, level=level)))
         return chart
 
-    def paired(
-        self,
-        metric: str | None = None,
-    ) -> Figure:
+    def paired(self, metric: str | None = None) -> Figure:
         """Each unit's value before against after: the two sides of a difference (default: the first of the headline).
 
         Points off the diagonal are changes, which the legend counts. Where many units share a place the mark grows with
@@ -241,10 +229,7 @@ class Plots:
             ax.set(xlabel=shown(labels[0], 40), ylabel=shown(labels[1]))
         return chart
 
-    def spread(
-        self,
-        *metrics: str,
-    ) -> Figure:
+    def spread(self, *metrics: str) -> Figure:
         """How the values of single units of a run are spread, a histogram a metric (default: the primary one).
 
         UsageError for a study of several runs.

@@ -41,13 +41,6 @@ if TYPE_CHECKING:
     from .result import Result
     from .run import Run
 
-# what is said of the seeds of one condition
-SEEDS_DIFFER = "{n} samples of {name} have another text or gold under another seed: their means are of several questions."
-COPIES = (
-    "Seeds {seeds} of {name} give the values of another of them in every sample: copies tell nothing new, and intervals "
-    "over seeds are too narrow."
-)
-
 # most letters of the gist of a check in the trust line
 GIST = 60
 
@@ -182,13 +175,22 @@ def study_checks(study: Any, *metrics: str) -> list[Check]:
         checks += lacking("missing-seeds", lacks, len(seeds))
         for side in study.labelled(*study.conditions):
             n = np.ptp(side.texts, axis=0).any(axis=0).sum()
-            checks += share_check("other-texts", "warning", SEEDS_DIFFER, n, n, name=side.name)
+            checks += share_check(
+                "other-texts",
+                "warning",
+                "{n} samples of {name} have another text or gold under another seed: their means are of several "
+                "questions.",
+                n,
+                n,
+                name=side.name,
+            )
             hashes = pd.util.hash_pandas_object(side.rows, index=False)
             is_copy = hashes.groupby(side.cell // side.n_samples).sum().duplicated(keep=False)
             checks += share_check(
                 "repeated-seeds",
                 "warning",
-                COPIES,
+                "Seeds {seeds} of {name} give the values of another of them in every sample: copies tell nothing new, "
+                "and intervals over seeds are too narrow.",
                 n := is_copy.sum(),
                 n,
                 name=side.name,

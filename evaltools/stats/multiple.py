@@ -160,7 +160,10 @@ def max_t(
         if level:  # ranks have thousands of tests, and no intervals
             largest.append(highest)
     adjusted = np.empty(len(order))
-    critical = np.full(len(order), np.nan)
+    critical = np.full(
+        len(order),
+        np.nan,
+    )
     # from the largest T on no adjusted p is below one before it
     adjusted[order] = np.maximum.accumulate(at_least[::-1] / n_patterns)[::-1]
     if level:
@@ -170,7 +173,9 @@ def max_t(
     return adjusted, critical
 
 
-def holm(p: Series) -> Series:
+def holm(
+    p: Series,
+) -> Series:
     """Holm's adjusted p values; a null stays null.
 
     >>> holm(Series([0.01, 0.04, 0.03])).tolist()

@@ -97,7 +97,10 @@ def plan(
         if n < ROUGH and needed[0] > 0:
             needed = np.array([float(f"{each:.0e}") for each in needed])
         rows.append((k, *needed))
-    return pd.DataFrame(rows, columns=["seeds", "samples", "samples_low", "samples_high"])
+    return pd.DataFrame(
+        rows,
+        columns=["seeds", "samples", "samples_low", "samples_high"],
+    )
 
 
 def _variances(
@@ -118,6 +121,9 @@ def _variances(
         return n, max(of_samples - rest / k, 0.0), of_seeds, rest, 0.0
     if not pilot.is_single:
         return n, of_samples, np.nan, 0.0, 0.0
-    of_change = variance_of_change(pilot.value, np.sqrt(of_samples / n))
+    of_change = variance_of_change(
+        pilot.value,
+        np.sqrt(of_samples / n),
+    )
     change = variance_of_change(min(difference, 1.0))
     return n, max(of_samples - of_change, 0.0), np.nan, 0.0, change

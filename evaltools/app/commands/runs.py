@@ -80,10 +80,7 @@ def check_suite(name: str) -> click.Command:
 
 
 def _check_command(
-    name: str,
-    text: str,
-    check_file: Callable[..., None],
-    options: Iterable[click.Parameter] = (),
+    name: str, text: str, check_file: Callable[..., None], options: Iterable[click.Parameter] = ()
 ) -> click.Command:
     """The command for files in which check_file(path, problems, **options) finds problems."""
 
@@ -113,10 +110,7 @@ for name, check_file in added("CHECKS").items():
 
 
 metric_option = click.option(
-    "--metric",
-    required=True,
-    metavar="NAME",
-    help="The metric that is looked at.",
+    "--metric", required=True, metavar="NAME", help="The metric that is looked at."
 )
 
 csv_option = click.option(
@@ -294,10 +288,7 @@ paper_option = click.Option(
 
 
 def _command(
-    name: str,
-    verb: str,
-    make: Callable[[batch.Batch, Sequence[str]], None],
-    *more: click.Parameter,
+    name: str, verb: str, make: Callable[[batch.Batch, Sequence[str]], None], *more: click.Parameter
 ) -> click.Command:
     """The command that makes something of runs of a suite."""
     suite = get_suite(name)

@@ -29,10 +29,7 @@ class Triplet(BaseModel):
     opinion_term: str | None = None
     evidence: str | None = None
     span: Annotated[Any, WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "null"}]})] = None
-    confidence: Annotated[
-        float,
-        Field(ge=0, le=1, allow_inf_nan=False),
-    ]
+    confidence: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
 class Triplets(BaseModel):
@@ -104,10 +101,7 @@ NOT_ASKED_FOR = (
 
 
 def merge(
-    replies: Mapping[str, Triplets],
-    text: str,
-    refs: Names,
-    refused: Refused,
+    replies: Mapping[str, Triplets], text: str, refs: Names, refused: Refused
 ) -> list[Candidate]:
     """The candidates of the lenses' replies (lens -> reply, in order), t0, t1, ...
 
@@ -149,10 +143,7 @@ def merge(
     return list(merged.values())
 
 
-def find_term(
-    term: str,
-    text: str,
-) -> Span | None:
+def find_term(term: str, text: str) -> Span | None:
     """Where a term stands in a text, whatever its case and spacing; as it is written, if it does.
 
     >>> find_term("spf", "The SPF is low.")
@@ -242,10 +233,7 @@ def arbitrate(
     return {name: _decision(cast, name in granular) for name, cast in ballots.items() if cast}
 
 
-def _decision(
-    cast: Sequence[Vote],
-    granular: bool,
-) -> Vote:
+def _decision(cast: Sequence[Vote], granular: bool) -> Vote:
     most = max(grouped(cast, lambda v: (v.action_type, v.polarity)).values(), key=len)
     settled = len(most) > 1
     reason = "REDUNDANT_REF_UNCERTAIN" if granular else "POLARITY_UNCERTAIN"
@@ -268,10 +256,7 @@ def _decision(
     )
 
 
-def applied(
-    candidates: Sequence[Candidate],
-    decisions: Mapping[str, Vote],
-) -> Iterator[Candidate]:
+def applied(candidates: Sequence[Candidate], decisions: Mapping[str, Vote]) -> Iterator[Candidate]:
     """The candidates after the decisions: DROP removes, FLIP sets the polarity, the order stays."""
     for candidate in candidates:
         decision = decisions.get(candidate["tuple_id"])
@@ -345,10 +330,7 @@ def shape(text: str) -> Fields:
     }
 
 
-def retrieved(
-    episodes: Sequence[Episode],
-    text: str,
-) -> list[Episode]:
+def retrieved(episodes: Sequence[Episode], text: str) -> list[Episode]:
     """The episodes of a text's language that share most of its structure.
 
     At most SHOWN, latest first.
