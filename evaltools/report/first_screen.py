@@ -29,7 +29,7 @@ from ..core.estimates import (
     worst_first,
 )
 from ..core.files import EXAMPLES, bytes_hash, dumps
-from ..core.messages import language, listed, say
+from ..core.messages import first_ten, language, listed, say
 from ..core.suite import own_code
 from . import study_sentences
 from .page import macros
@@ -184,8 +184,10 @@ def study_checks(study: Any, *metrics: str) -> list[Check]:
                 n,
                 name=side.name,
             )
-            hashes = pd.util.hash_pandas_object(side.rows, index=False)
-            is_copy = hashes.groupby(side.cell // side.n_samples).sum().duplicated(keep=False)
+            of_seed = pd.util.hash_pandas_object(side.rows, index=False).groupby(
+                side.cell // side.n_samples
+            )
+            is_copy = of_seed.sum().duplicated(keep=False)
             checks += share_check(
                 "repeated-seeds",
                 "warning",
@@ -194,7 +196,7 @@ def study_checks(study: Any, *metrics: str) -> list[Check]:
                 n := is_copy.sum(),
                 n,
                 name=side.name,
-                seeds=listed(compress(side.seeds, is_copy)),
+                seeds=first_ten([*compress(side.seeds, is_copy)]),
             )
     checks += checks_of_runs([spoken_checks(run) for run in study.results])
     return worst_first(checks)

@@ -427,7 +427,7 @@ def checks(run: Run) -> Checks:
     yield from share_check(
         "errored-rows",
         "warning",
-        "{n} of {of} rows failed with an error: {causes}. They are not measured, but for {k} that have a value.",
+        "{n} of {of} rows failed with an error: {causes}. {k} of them have a value and are measured.",
         n,
         of,
         causes=listed,
