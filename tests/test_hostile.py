@@ -96,8 +96,8 @@ def test_the_workbook_holds_texts_only(made: Path) -> None:
 
 
 def plain(text: str) -> str:
-    """A text as it stands in a CSV file: an apostrophe keeps Excel from taking it for a formula."""
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+    """A text as it stands in a CSV file: an apostrophe keeps Excel from taking it for a formula; controls are visible."""
+    return visible(f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text)
 
 
 def test_csv_files_keep_every_value_and_hold_no_formula(made: Path) -> None:

@@ -184,19 +184,18 @@ def study_checks(study: Any, *metrics: str) -> list[Check]:
                 n,
                 name=side.name,
             )
-            of_seed = pd.util.hash_pandas_object(side.rows, index=False).groupby(
-                side.cell // side.n_samples
-            )
-            is_copy = of_seed.sum().duplicated(keep=False)
+            values = pd.DataFrame(side.cells(study.primary).own_values).dropna(axis=1, how="all")
+            is_copy = values.duplicated(keep=False)
             checks += share_check(
                 "repeated-seeds",
                 "warning",
-                "Seeds {seeds} of {name} give the values of another of them in every sample: copies tell nothing new, "
-                "and intervals over seeds are too narrow.",
+                "Seeds {seeds} of {name} give the same value of “{title}” in every sample. Copies, and repeats of one seed, "
+                "tell nothing new: with them intervals over seeds are too narrow.",
                 n := is_copy.sum(),
                 n,
                 name=side.name,
                 seeds=first_ten([*compress(side.seeds, is_copy)]),
+                title=say(study.metric(study.primary).title),
             )
     checks += checks_of_runs([spoken_checks(run) for run in study.results])
     return worst_first(checks)

@@ -211,8 +211,9 @@ def checks(run: Run) -> Checks:
         tuple(name for name in values if values[name] is None),
     )
     for column, (code, text, columns) in TABLES["stages"].items():
-        n = of * (data["protocol"].any() and not data[column].any())
-        yield from share_check(code, "info", text, n, of, _resting_on(run, columns))
+        k = data[column].sum()
+        n = (of - k) * data["protocol"].any()
+        yield from share_check(code, "info", text, n, of, _resting_on(run, columns), above=0.5, k=k)
     # D27
     yield from share_check(
         "invalid-refs",

@@ -155,8 +155,9 @@ def _metrics(
                     f"{both} for {str(name)[:80]!r}; expected one a metric",
                     field=field,
                 )
-        # one odd cell, which is reported, changes nothing for the others
-        direction, low, high = of_metric[METRIC_COLUMNS].mode().reindex([0]).loc[0]
+        # one odd cell, which is reported, changes nothing for the others; of two as common none counts
+        commonest = of_metric[METRIC_COLUMNS].mode().reindex([0, 1])
+        direction, low, high = commonest.loc[0].where(commonest.loc[1].isna())
         measured = of_metric[of_metric["den"] > 0]
         is_binary = bool((measured["num"].isin([0, 1]) & (measured["den"] == 1)).all())
         bounds = None if pd.isna(low) else (float(low), float(high))
