@@ -31,6 +31,7 @@ from ..core.estimates import (
 from ..core.files import EXAMPLES, bytes_hash, dumps
 from ..core.messages import first_ten, language, listed, say
 from ..core.suite import own_code
+from ..stats.influence import asks_several
 from . import study_sentences
 from .page import macros
 from .samples import groups_of_change, groups_of_run
@@ -174,7 +175,7 @@ def study_checks(study: Any, *metrics: str) -> list[Check]:
         lacks = {n: [s for s in seeds if s not in runs] for n, runs in study.conditions.items()}
         checks += lacking("missing-seeds", lacks, len(seeds))
         for side in study.labelled(*study.conditions):
-            n = np.ptp(side.texts, axis=0).any(axis=0).sum()
+            n = asks_several(side.texts).sum()
             checks += share_check(
                 "other-texts",
                 "warning",
@@ -184,18 +185,19 @@ def study_checks(study: Any, *metrics: str) -> list[Check]:
                 n,
                 name=side.name,
             )
+            if not study.primary:
+                continue
             values = pd.DataFrame(side.cells(study.primary).own_values).dropna(axis=1, how="all")
             is_copy = values.duplicated(keep=False)
             checks += share_check(
                 "repeated-seeds",
                 "warning",
-                "Seeds {seeds} of {name} give the same value of “{title}” in every sample. Copies, and repeats of one seed, "
-                "tell nothing new: with them intervals over seeds are too narrow.",
+                "Seeds {seeds} of {name} do the same in every sample. Copies, and repeats of one seed, tell nothing new: "
+                "with them intervals over seeds are too narrow.",
                 n := is_copy.sum(),
                 n,
                 name=side.name,
                 seeds=first_ten([*compress(side.seeds, is_copy)]),
-                title=say(study.metric(study.primary).title),
             )
     checks += checks_of_runs([spoken_checks(run) for run in study.results])
     return worst_first(checks)

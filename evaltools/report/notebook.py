@@ -34,7 +34,7 @@ from ..core.files import (
 from ..core.manifest import NAME, Manifest, changed_files, locked, set_aside
 from ..core.messages import UsageError, WorkFailed, say, speak, speaking
 from ..core.records import read_model
-from ..core.results import METRICS, MetricsFile, result_hash, spoilt_files
+from ..core.results import METRICS, MetricsFile, spoilt_files
 from ..core.suite import FROM_FILES
 from . import page, paper
 from .study import Study
@@ -342,9 +342,6 @@ def _card(
     study = manifest.report or folder.name
     report = f"reports/{study}/{HTML}"
     is_there = Path(study).name == study != ".." and (out / report).is_file()
-    recorded = _recorded((out / report).parent).get("results", {})
-    made_of = {Path(of).name: sha for of, sha in recorded.items()}
-    places = [(folder / of).resolve() for of in manifest.folders or ["."]]
     with speaking(manifest.lang, manifest.suite):
         return {
             "name": folder.name,
@@ -356,6 +353,5 @@ def _card(
             "trust": (say(words, n=levels.count(worst)), colour),
             "is_spoilt": worst == "spoilt",
             "report": quote(os.fsencode(report)) if is_there else "",
-            "is_earlier": any(made_of.get(of.name) not in (None, result_hash(of)) for of in places),
             "files": quote(os.fsencode(f"results/{folder.name}/")),
         }

@@ -26,6 +26,7 @@ from .influence import (
     Cells,
     Condition,
     Formula,
+    asks_several,
     effective_units,
     label,
     rounded,
@@ -55,8 +56,10 @@ def same_questions(
     if {*of_a}.isdisjoint(of_b):
         sizes = [f"{side.name} ({side.rows[unit].nunique()} units)" for side in sides]
         raise NothingPaired(f"{' and '.join(sizes)} share no {unit}: nothing to compare")
-    is_known = np.minimum(a.texts, b.texts)[1] > 0
-    is_other = (is_known & (a.texts != b.texts)).any(axis=(0, 1))
+    # seed by seed where these pair
+    join = np.stack if a.seeds == b.seeds else np.concatenate
+    is_other = asks_several(join([a.texts, b.texts]))
+    is_known = np.minimum(a.texts.max(axis=0), b.texts.max(axis=0)) > 0
     n_other, n = is_other.sum(), is_known.any(axis=0).sum()
     if 2 * n_other > n:
         raise UsageError(

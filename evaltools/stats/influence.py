@@ -129,17 +129,13 @@ class Condition:
 
     @cached_property
     def texts(self) -> Array:
-        """(2, TEXTS, samples): what each sample asks, as the least and the greatest hash over its seeds; 0 is unknown.
-
-        Of rows that are summed the first tells.
-        """
-        found = np.zeros((2, len(TEXTS), self.n_samples), np.uint64)
+        """(seeds, TEXTS, samples): the hash of what each asks; 0 is unknown. Of rows that are summed the first tells."""
+        found = np.zeros((len(self.seeds), len(TEXTS), self.n_samples), np.uint64)
         for name in self.rows.filter(TEXTS):
             text = self.rows[name].groupby(self.cell).first().dropna().astype(str)
             text = text.str.normalize("NFC").str.split().str.join(" ")
-            hashes = pd.util.hash_pandas_object(text, index=False)
-            of_sample = hashes.groupby(text.index % self.n_samples)
-            found[:, TEXTS.index(name), list(of_sample.groups)] = of_sample.min(), of_sample.max()
+            seed, sample = divmod(text.index, self.n_samples)
+            found[seed, TEXTS.index(name), sample] = pd.util.hash_pandas_object(text, index=False)
         return found
 
     def cells(self, metric: str) -> Cells:
@@ -175,6 +171,15 @@ class Condition:
             sums[:3] /= np.maximum(sums[3], 1)
             sums[3] /= np.maximum(n_trials, 1)
         return Cells(formula, self.seeds, np.moveaxis(sums, 1, -1), self.starts)
+
+
+def asks_several(
+    texts: Array,
+) -> Array:
+    """Which samples do not ask the same in all of several hashes, (hashes, ..., samples), of which 0 is unknown."""
+    greatest = texts.max(axis=0)
+    is_other = np.where(texts > 0, texts, greatest).min(axis=0) < greatest
+    return is_other.reshape(-1, texts.shape[-1]).any(axis=0)
 
 
 def numbers_of(values: Array) -> Array:

@@ -77,8 +77,7 @@ def plan(
         )
     # a unit may weigh more than another, not be counted (0 or null), or be a cluster of samples
     rows = [condition.rows for condition in conditions]
-    names = [conditions[0].units.name, ITEM]
-    names = names if all(ITEM in each for each in rows) else names[:1]
+    names = [conditions[0].units.name, *[ITEM] * all(ITEM in each for each in rows)]
     samples = [pd.MultiIndex.from_frame(each[names]) for each in rows]
     n_units = len(samples[0].intersection(samples[-1]))
     upper, of_power = 1 - (resampling or Resampling()).level / 2, ndtri(power)

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 import pytest
 
 import evaltools as et
-from evaltools.core.files import Fields, write_json
+from evaltools.core.files import Fields
 from evaltools.core.messages import UsageError
 from evaltools.report.notebook import build, collect
 from tests.files import read_json
@@ -75,9 +75,6 @@ def test_a_run_leads_with_a_metric_as_metrics_json_has_it(out: Path) -> None:
     assert lead["title"] == "Tuple F1 before review (ref-pol)\u00a0↑"
     assert found["trust"] == ("no caution", "good")
     assert found["files"] == f"results/{found['name']}/"
-    record = {"files": {}, "results": {found["files"]: "of an earlier result"}}
-    write_json(out / found["report"].replace("metric_report.html", ".report.json"), record)
-    assert [c["name"] for c in collect(out)[0] if c["is_earlier"]] == [found["name"]]
 
 
 def test_an_aggregate_has_the_verdict_of_its_comparison_and_stands_for_its_runs(out: Path) -> None:

@@ -118,10 +118,7 @@ def attribute_of(ref: str) -> str:
     return ref.partition("#")[2]
 
 
-def term_key(
-    term: str,
-    policy: MatchPolicy,
-) -> str:
+def term_key(term: str, policy: MatchPolicy) -> str:
     """A term in normal form as a policy compares it."""
     return term.replace(" ", "") if policy.spacing == "remove" else term
 

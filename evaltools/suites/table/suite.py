@@ -432,7 +432,7 @@ def checks(run: Run) -> Checks:
         n,
         of,
         causes=listed,
-        k=(run.data["error"].notna() & run.data.filter(regex="^den_").any(axis=1)).sum(),
+        k=run.data.dropna(subset="error").filter(regex="^den_").any(axis=1).sum(),
     )
 
 
