@@ -1,8 +1,7 @@
 """One array of influences: what every cell (seed, unit) adds to the numerator and denominator of a metric.
 
-A metric of one seed is a ratio of sums R = N / D, or a weighted sum of such ratios. To first order unit
-i brings (num_i - R den_i) / D into it, its influence. With influences every metric, and every difference
-of metrics, is a mean over units, and runs, seeds, comparisons, ranks and plans take what they need.
+A metric of one seed is a ratio of sums R = N / D, or a weighted sum of such ratios. To first order unit i brings its
+influence, (num_i - R den_i) / D. With influences every metric, and every difference of metrics, is a mean over units.
 
 Reference: Hampel, "The influence curve and its role in robust estimation", JASA 69 (1974).
 """
@@ -108,9 +107,9 @@ def formulas_of(table: MetricTable) -> dict[str, Formula]:
 class Condition:
     """The rows of a condition, those of all its seeds, and which cell each is of.
 
-    `formulas`: those of all its metrics, by name. `rows`: the columns that are read, by the number of a row in its own
-    frame. `cell`: (rows,), number of the seed * n_samples + number of the sample, one of those of all conditions, which
-    are ordered by their unit. `starts`: the first sample of each of the `units`.
+    `formulas`: those of all its metrics. `rows`: the columns that are read, by the number of a row in its own frame.
+    `cell`: (rows,), number of the seed * n_samples + number of the sample, one of those of all conditions, which are
+    ordered by their unit. `starts`: the first sample of each of the `units`.
     """
 
     name: str
@@ -300,9 +299,8 @@ class Cells:
     """One metric of a condition: the sums of every cell, (4, seeds, samples or units, ratios); `Formula` says which.
 
     The last of them, rows that are measured, is of a sample's trials the share of them. An `Effect` is the cells of one
-    seed, without that axis.
-
-    `seeds`: those of its condition, also where it is not measured in some. `starts`: the first sample of each unit.
+    seed, without that axis. `seeds`: those of its condition, also where it is not measured in some. `starts`: the first
+    sample of each unit.
     """
 
     formula: Formula

@@ -221,6 +221,11 @@ def test_rows_that_pair_but_have_another_text_or_gold_are_other_questions(column
     # the other questions of one seed are no better
     with pytest.raises(UsageError, match="40 of 40 pairs have another text or gold"):
         compared({1: a, 2: a}, {1: b, 2: shifted})
+    # each seed is held against its own, or both versions of a side against those of the other
+    for seeds, n in (((few, a), 3), ((a, few), 0)):
+        found = compared({1: a, 2: few}, dict(enumerate(seeds, 1)))
+        assert row(found)["n_other_texts"] == n
+    assert row(compared({1: a, 2: few}, {3: a, 4: few}))["n_other_texts"] == 3
 
 
 def test_what_is_missing_is_asked_of_each_pair_and_metric_alone() -> None:

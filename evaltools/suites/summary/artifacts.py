@@ -125,8 +125,7 @@ def head_lines(run: Run) -> Iterator[str]:
         if check.level != "info":
             yield check.message
     rules = rules_in_force(run.options)
-    digest = rules.identity.rpartition("@")[2]
-    yield f"{say('Rules')}: {rules.name} {rules.version} ({digest})"
+    yield f"{say('Rules')}: {rules.name} {rules.version} ({rules.identity.rpartition('@')[2]})"
 
 
 def cases_frame(cases: DataFrame) -> DataFrame:

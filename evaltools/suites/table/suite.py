@@ -160,7 +160,7 @@ def _metrics(
         direction, low, high = commonest.loc[0].where(commonest.loc[1].isna())
         measured = of_metric[of_metric["den"] > 0]
         is_binary = bool((measured["num"].isin([0, 1]) & (measured["den"] == 1)).all())
-        bounds = None if pd.isna(low) else (float(low), float(high))
+        bounds = None if pd.isna(low + high) else (float(low), float(high))
         key = re.sub(r"\W", "_", str(name))
         while key in metrics:
             key += "_"
