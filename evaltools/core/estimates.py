@@ -284,12 +284,11 @@ def duplicate_texts(
         return
     texts = units.drop_duplicates(unit)[column].dropna()
     texts = texts[texts.astype(str).str.strip() != ""]
-    n_doubled = texts.duplicated(keep=False).sum()
     yield from share_check(
         "duplicate-texts",
         "warning",
         "{n} samples share a text, so they are not independent: the true intervals are wider.",
-        n_doubled,
+        texts.duplicated(keep=False).sum(),
         len(texts),
     )
 

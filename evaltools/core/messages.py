@@ -206,8 +206,7 @@ class Problems:
     ) -> None:
         """Add what another collector found, its line numbers moved down by `line_offset`."""
         for problem in other.kept:
-            line = problem.line and problem.line + line_offset
-            self.add(**problem._asdict() | {"line": line})
+            self.add(**problem._asdict() | {"line": problem.line and problem.line + line_offset})
         self.counts.update(other.counts)
         self.counts.subtract((problem.severity, problem.code) for problem in other.kept)
 

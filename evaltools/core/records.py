@@ -68,8 +68,7 @@ def describe(error: ValidationError) -> Iterator[tuple[str, str, str]]:
         is_hidden = kind in UNSHOWN or of_a_whole or "'sk-" in repr([value])
         if code == "bad-field" and not is_hidden:
             message = f"{message}, got {short(value)}"
-        name = ".".join(str(part) or '""' for part in e["loc"])
-        yield code, name, message
+        yield code, ".".join(str(part) or '""' for part in e["loc"]), message
 
 
 def not_json(reason: str) -> str:
@@ -106,11 +105,10 @@ def misfit(
 ) -> None:
     """Report each thing that a model did not accept; `report` as `Problems.error`, `field`: that of the whole value."""
     for code, name, message in describe(error):
-        path = ".".join(part for part in (field, name) if part)
         report(
             code,
             message,
-            field=path,
+            field=".".join(part for part in (field, name) if part),
             **where,
         )
 

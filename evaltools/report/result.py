@@ -324,7 +324,7 @@ def in_order(
 
 
 def require_comparable(runs: Iterable[Run]) -> None:
-    """UsageError for runs of several suites, and for runs that were scored under different policies or confidences."""
+    """UsageError for runs of several suites, and for runs scored by different policies, confidences or judges."""
     first, *others = runs
     for run in others:
         if run.suite.name != first.suite.name:
@@ -332,7 +332,11 @@ def require_comparable(runs: Iterable[Run]) -> None:
                 f"{run.name} is a run of {run.suite.name}, {first.name} of {first.suite.name}"
             )
         mine, theirs = (
-            {**side.manifest.policy, "confidence": side.resampling.confidence}
+            {
+                **side.manifest.policy,
+                "confidence": side.resampling.confidence,
+                "answered_by": sorted(side.manifest.answered_by),
+            }
             for side in (first, run)
         )
         if mine != theirs:

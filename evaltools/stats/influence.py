@@ -134,7 +134,8 @@ class Condition:
             text = self.rows[name].groupby(self.cell).first().dropna().astype(str)
             text = text.str.normalize("NFC").str.split().str.join(" ")
             seed, sample = divmod(text.index, self.n_samples)
-            found[seed, TEXTS.index(name), sample] = pd.util.hash_pandas_object(text, index=False)
+            hashes = pd.util.hash_pandas_object(text, index=False)
+            found[seed, TEXTS.index(name), sample] = hashes.where(text != "", 0)
         return found
 
     def cells(self, metric: str) -> Cells:
@@ -201,8 +202,7 @@ def _wrong(
 ) -> Iterator[tuple[Array, str, Array, str]]:
     """What no metric can be made of: which rows are so, of what, its values (rows,), and what was expected.
 
-    Numbers that are too large; of a ratio a null numerator where the denominator counts the row, and a value outside
-    the limits.
+    Numbers too large; of a ratio a null numerator where the denominator counts the row, and a value out of limits.
     """
     expected = f"; expected a finite number below {LARGEST:g}"
     for name, values in columns.items():

@@ -175,8 +175,7 @@ class Sources:
         places: dict[str, Fact] = {}
         for fact in self.values:
             if fact.kind == "figure" and not fact.base and len(fact.value) > 1:
-                digits = fact.value.replace(",", "").replace("천", "000")
-                places.setdefault(digits, fact)
+                places.setdefault(fact.value.replace(",", "").replace("천", "000"), fact)
         return places
 
     def restated(
@@ -231,8 +230,7 @@ class Sources:
         unknown: the weight of a word that stands around no value of the sources.
         """
         total = _total(self.weights, fact.words, unknown)
-        shared = _total(self.weights, fact.words & source.words, unknown)
-        return shared / total if total else 0.0
+        return _total(self.weights, fact.words & source.words, unknown) / total if total else 0.0
 
     def nearest(self, fact: Fact) -> Fact | None:
         """The fact of the same value around which most of the same words stand; of equal ones the first.

@@ -161,9 +161,9 @@ def _row(case: Case, rules: Rules) -> Fields:
         "question": case.question,
         "answer": case.answer,
         "contexts": dumps(case.contexts),
-        # of other sources it is another case
-        "contexts_hash": bytes_hash("".join(sources).encode()) if sources else None,
-        "compared_gold": None if tags is None else dumps(sorted(tags)),
+        # of other sources or tags it is another case, also of none: other metrics are measured then
+        "contexts_hash": bytes_hash("".join(sources).encode()),
+        "compared_gold": dumps(tags and sorted(tags)),
         "ground_truth": case.ground_truth,
         "tags": dumps(tags or []),
         "unknown_tags": dumps(coverage.evidence.get("unknown_tags", [])),

@@ -96,8 +96,7 @@ def _let_off(
     rules: Rules,
 ) -> dict[str, str]:
     """Why a match is taken back, and by what words near it in its clause; {} where it stands."""
-    first = max(0, start - REACH)
-    before = SENTENCE_END.split(text[first:start])[-1]
+    before = SENTENCE_END.split(text[max(0, start - REACH) : start])[-1]
     after = text[end : end + REACH]
     sentence_end = SENTENCE_END.search(after)
     if sentence_end:
@@ -140,8 +139,7 @@ def around(
     start, end = place
     first = max(0, start - REACH)
     before = SENTENCE_END.split(text[first:start])[-1].lstrip()
-    following = text[end : end + REACH]
-    after = SENTENCE_END.split(following, maxsplit=1)[0].rstrip()
+    after = SENTENCE_END.split(text[end : end + REACH], maxsplit=1)[0].rstrip()
     is_long = rf"(?s)\A(?=.{{{shown + 1}}})"
     rest = rf"{is_long}.*?((?:[0-9,.]+(?=[0-9,.]))?.{{{shown}}})\Z"
     before = re.sub(rest, r"…\1", before)
