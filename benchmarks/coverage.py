@@ -2,7 +2,7 @@
 
     python benchmarks/coverage.py --sets 1000       # some minutes; the table in benchmarks/README.md
 
-Every cell runs the package's own `estimate`, `aggregate` and `compare_all`. Columns: cell, n, covers (with its standard
+Every cell runs the package's own `estimate`, `aggregate` and `compare`. Columns: cell, n, covers (with its standard
 error), median width, and of differences the share of better or worse.
 """
 
@@ -17,8 +17,8 @@ import pandas as pd
 
 from evaltools.core.estimates import Resampling
 from evaltools.core.metric import Metric
-from evaltools.stats.compare import compare_all
-from evaltools.stats.influence import Runs, label
+from evaltools.stats.compare import compare, compare_all
+from evaltools.stats.influence import label
 from evaltools.stats.intervals import aggregate, estimate
 
 R = Resampling(n_resamples=1_000)
@@ -136,14 +136,9 @@ def differences(rng: Rng) -> Iterator[Cell]:
             yield name, n, partial(compared, draw, RATE), wins - losses
 
 
-def difference(a: Runs, b: Runs, table: Metric) -> pd.Series:
-    sides = label([("a", a), ("b", b)], [table], "id")
-    return compare_all(sides, R, ["m"], n_permutations=1_000).iloc[0]
-
-
 def compared(draw: Callable[[], tuple[np.ndarray, np.ndarray]], table: Metric) -> pd.Series:
     a, b = ({"": frame(y)} for y in draw())
-    return difference(a, b, table)
+    return compare(a, b, [table], "id", R, ["m"], n_permutations=1_000).table.iloc[0]
 
 
 def of_studies(rng: Rng) -> Iterator[Cell]:
@@ -161,7 +156,7 @@ def over_seeds(rng: Rng, n: int, k: int) -> pd.Series:
         of_seed = rng.normal(0, 0.02, (k, 1))
         values = of_sample + of_seed + rng.normal(0, 0.1, (k, n))
         sides.append({seed: frame(values[seed].clip(0, 1)) for seed in range(k)})
-    return difference(*sides, SCORE)
+    return compare(*sides, [SCORE], "id", R, ["m"], n_permutations=1_000).table.iloc[0]
 
 
 def family(rng: Rng, n: int) -> pd.Series:

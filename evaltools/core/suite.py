@@ -302,7 +302,7 @@ def _score(
     file = File(source.files["records"], problems)
     arguments = () if type(options) is SuiteOptions else (options,)
     rows = []
-    made: Fields = {}
+    nulls: Fields = {}
     records = file.unique(
         read_jsonl(file, record), lambda entry: str(getattr(entry, unit)), f"record of this {unit}"
     )
@@ -317,7 +317,7 @@ def _score(
                     raise TypeError(
                         f"{short(name)}: expected a number or a text, got {short(value)}"
                     )
-            made |= dict.fromkeys(sums)
+            nulls |= dict.fromkeys(sums)
             rows.append(({"line": line, **plain}, {**sums, unit: uid}))
         except Exception as e:  # noqa: BLE001 - the user's own code may raise anything
             file.error(
@@ -327,7 +327,7 @@ def _score(
                 id=uid,
             )
     # a column that a record does not have is null, not a field of that name
-    return DataFrame([{**plain, **made, **sums} for plain, sums in rows])
+    return DataFrame([{**plain, **nulls, **sums} for plain, sums in rows])
 
 
 # the group of entry points under which installed packages name their suites

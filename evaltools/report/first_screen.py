@@ -192,8 +192,8 @@ def study_checks(study: Any, *metrics: str) -> list[Check]:
             checks += share_check(
                 "repeated-seeds",
                 "warning",
-                "Seeds {seeds} of {name} do the same in every sample. Copies, and repeats of one seed, tell nothing new: "
-                "with them intervals over seeds are too narrow.",
+                "Seeds {seeds} of {name} have one value of the primary metric in every sample. If they are copies, or "
+                "repeats of one seed, they tell nothing new, and intervals over seeds are too narrow.",
                 n := is_copy.sum(),
                 n,
                 name=side.name,

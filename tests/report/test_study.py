@@ -34,7 +34,7 @@ def test_modes_and_doubled_seeds(study: et.Study) -> None:
     other = replace(runs[2], data=first.data.assign(text="?"))
     seeds = [renamed(run, f"a__seed{n}_x") for n, run in enumerate((first, first, other))]
     found = str(et.study(seeds))
-    assert "Seeds 0, 1, 2 of a do the same" in found and "60 samples of a have another" in found
+    assert "Seeds 0, 1, 2 of a have one value" in found and "60 samples of a have another" in found
 
 
 def test_the_first_condition_by_name_is_the_baseline_whatever_the_order(

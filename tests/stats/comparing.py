@@ -7,7 +7,7 @@ import pandas as pd
 
 from evaltools.core.estimates import Resampling
 from evaltools.core.metric import Difference, Metric, MetricTable
-from evaltools.stats.compare import compare_all
+from evaltools.stats import compare as stats
 from evaltools.stats.influence import Condition, label
 
 MEAN = Metric(name="mean", numerator="y", denominator="n", group="g", better="higher", title="Mean")
@@ -78,8 +78,8 @@ def two(
 
 
 def compare(a: Runs, b: Runs, table: MetricTable, *settings: Any, **options: Any) -> pd.DataFrame:
-    """The comparison of two conditions."""
-    return compare_all(labelled(table, a, b), *settings, **options)
+    """The table of the comparison of two conditions."""
+    return stats.compare(a, b, table, "id", *settings, **options).table
 
 
 def compared(

@@ -9,6 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from evaltools.stats.compare import CONTRACT
 from evaltools.stats.effects import NothingPaired
 from evaltools.stats.formulas import NEW_SEEDS, THESE_RUNS, THESE_TWO_RUNS
 from tests.stats.comparing import CASES, MEAN, SHARE, R, Runs, compare, compared, rows, run, two
@@ -17,7 +18,7 @@ from tests.stats.comparing import CASES, MEAN, SHARE, R, Runs, compare, compared
 def test_contract_columns_and_what_has_no_direction() -> None:
     c = compared(*two())
     assert set(c["metric"]) == {"mean", "errors", "micro", "d"}
-    assert compare(*two(), [SHARE], R).empty
+    assert tuple(c.columns[:21]) == CONTRACT and compare(*two(), [SHARE], R).empty
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -131,7 +132,7 @@ def test_labels_pair_where_they_are_equal_whatever_their_type() -> None:
 def test_nothing_in_common_is_an_error_that_names_the_sides() -> None:
     a, b = two()
     other: Runs = {s: f.iloc[:7].assign(id=f["id"] + "x") for s, f in b.items()}
-    with pytest.raises(NothingPaired, match=r"a \(40 units\) and b \(7 units\) share"):
+    with pytest.raises(NothingPaired, match=r"baseline \(40 units\) and candidate \(7 units\)"):
         compared(a, other)
 
 
