@@ -110,7 +110,7 @@ def _rows(
     seen: set[Any] = set()
     tasks: dict[str, str] = {}
     for number, path in enumerate(files):
-        of_file = {option: values[min(number, len(values) - 1)] for option, values in names.items()}
+        of_file = {option: values[number % len(values)] for option, values in names.items()}
         source = Source(path, problems)
         for place, row in source.rows(read(source)):
             row |= of_file

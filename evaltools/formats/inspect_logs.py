@@ -2,17 +2,17 @@
 
 import re
 import sys
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from math import comb
+from operator import itemgetter
 from statistics import median, mode
 from typing import Any, Literal
 
 from pydantic import AliasChoices, AliasPath, Field
 from pydantic_core import from_json
 
-from ..core.files import Fields
+from ..core.files import Fields, grouped
 from ..core.records import short
 from .source import Records, Row, Score, Source, at, score_rows
 
@@ -182,17 +182,13 @@ def _reduced(
     source: Source,
 ) -> Records:
     """One row a metric on a sample, the values of its epochs reduced to one."""
-    first: dict[Any, Fields] = {}
-    epochs: dict[Any, list[float]] = defaultdict(list)
-    for _, row in source.rows(scored):
-        key = row["id"], row["metric"]
-        first.setdefault(key, row)
-        if isinstance(row["value"], float):
-            epochs[key].append(row["value"])
-    for key, row in first.items():
+    rows = [row for _, row in source.rows(scored)]
+    for epochs in grouped(rows, itemgetter("id", "metric")).values():
+        row, *_ = epochs
         del row["trial"]
-        if key in epochs:
-            row["value"] = _reduce(reducer, epochs[key], source)
+        values = [epoch["value"] for epoch in epochs if isinstance(epoch["value"], float)]
+        if values:
+            row["value"] = _reduce(reducer, values, source)
             row.pop("error", None)  # of its first epoch alone
         yield "samples", [row]
 

@@ -138,8 +138,6 @@ def final_rows(card: Scorecard) -> tuple[str, list[TupleRow]]:
 def stage1_rows(card: Scorecard) -> list[TupleRow]:
     """final_result.stage1_tuples; else those of the stage1/ATSA entry of the process trace; else empty."""
     rows = at(card, "runtime.parsed_output.final_result.stage1_tuples")
-    if rows:
-        return rows
     for entry in process_trace(card):
         if (entry.stage or "").lower() == "stage1" and (entry.agent or "").upper() == "ATSA":
             rows = rows or at(entry, "output.aspect_sentiments")
@@ -196,8 +194,7 @@ def locate(
             files[other] = file
     if options.gold:
         files["gold"] = options.gold
-    for file in files.values():
-        File(file, problems)
+        File(options.gold, problems)
     return Source(name or folder.resolve().name, files)
 
 

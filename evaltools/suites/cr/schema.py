@@ -26,9 +26,7 @@ Text = str | None
 
 
 class Row(BaseModel):
-    model_config = ConfigDict(
-        strict=True, extra="ignore", allow_inf_nan=False, protected_namespaces=()
-    )
+    model_config = ConfigDict(strict=True, allow_inf_nan=False)
 
 
 class Span(Row):

@@ -5,7 +5,7 @@ cr_hallucination_rate sections 2-3, seed cr_metrics_spec sections 4.1-4.3; decis
 """
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -38,7 +38,7 @@ from .read import (
     read_override,
 )
 from .sample import Action, drop_reason, unit_row, units_frame
-from .schema import Aspect, Output, Scorecard, TupleRow
+from .schema import Output, Scorecard, TupleRow
 from .tuples import KNOWN, EvalTuple, polarity_of
 
 # A file is read in byte ranges of about this size, whatever the workers: memory does not grow with the file
@@ -211,16 +211,6 @@ def _warn_of_gaps(
         )
 
 
-def build_filtered_aspects(
-    text: str, aspects: Iterable[Aspect], options: CrOptions
-) -> Iterator[Aspect]:
-    """The aspects with `action` (keep or drop) and `drop_reason` (null where kept). Seed cr_hallucination_rate 3."""
-    for aspect in aspects:
-        reason = drop_reason(text, aspect, options)
-        action = "drop" if reason else "keep"
-        yield aspect.model_copy(update={"action": action, "drop_reason": reason})
-
-
 def scorecard(
     output: Output,
     gold: Sequence[TupleRow],
@@ -228,13 +218,17 @@ def scorecard(
 ) -> Fields:
     """One line of scorecards.jsonl; what is in its `stage_delta`, scoring finds.
 
-    The line of the `output` is kept whole under `runtime.parsed_output`.
+    The line of the `output` is kept whole under `runtime.parsed_output`. Its aspects have an `action` (keep or drop) and
+    a `drop_reason` (null where kept), as `build_filtered_aspects` of seed cr_hallucination_rate 3 gives them.
     """
     raw = output.content
     inputs = raw.get("inputs") or {}
     flags = raw.get("flags") or {}
-    aspects = at(output, "stage1_ate.aspects") or ()
-    filtered = [*build_filtered_aspects(output.meta.input_text or "", aspects, options)]
+    filtered = []
+    for aspect in at(output, "stage1_ate.aspects") or ():
+        reason = drop_reason(output.meta.input_text or "", aspect, options)
+        found = {"action": "drop" if reason else "keep", "drop_reason": reason}
+        filtered.append(aspect.model_copy(update=found))
     dropped = [aspect.term for aspect in filtered if aspect.drop_reason]
     verdicts = {stage: raw.get(f"{stage}_validator") for stage in ("stage1", "stage2")}
     return {

@@ -64,7 +64,7 @@ class Quantity(NamedTuple):
     value: Value
     start: int
     end: int
-    support_only: bool = False
+    support_only: bool
 
 
 class UnitWords:
@@ -145,12 +145,13 @@ class QuantityReader:
     def figure(self, match: Match) -> int:
         """100원, and $ 100: a sign that stands before its figure."""
         sign = match["figure"] or ""  # none of what begins as a ratio
-        start = match.start() + len(sign)
+        begin = match.start()
+        start = begin + len(sign)
         number = read_number(self.text, start)
         if number is None:
             run = _DIGIT_RUN.match(self.text, start)
             return run.end() if run else start + 1
-        begin, end = start - len(sign), number.end
+        end = number.end
         if _ENGLISH_SCALE.match(self.text, end):  # $100k is not read, rather than read as $100
             return end
         unit = self.words.of_prefix.get(sign.strip())
@@ -158,7 +159,7 @@ class QuantityReader:
         if named and (unit is None or named.unit.kind == unit.kind):
             end = named.end
             unit = unit or named.unit
-        is_large = BIG.keys() & set(self.text[start : number.end])
+        is_large = BIG.keys() & set(self.text[start:end])
         if unit is None and is_large and _AMOUNT_ENDS.match(self.text, end):
             unit = WON
         if unit is None:
@@ -170,10 +171,10 @@ class QuantityReader:
 
     def hangul(self, match: Match) -> int:
         """삼천만원, 구십 일: the longest numeral of the run with a unit, or a sum as speech has it (일억 오천)."""
-        run, start = match["hangul"], match.start("hangul")
-        for end in range(len(run), 0, -1):
-            part = run[:end].removeprefix("만 ")
-            named = self.words.behind(self.text, start + end)
+        start = match.start("hangul")
+        for end in range(match.end(), start, -1):
+            part = self.text[start:end].removeprefix("만 ")
+            named = self.words.behind(self.text, end)
             value = None
             if named and self.words.ends.match(self.text, named.end):
                 is_sure = _is_numeral(part, named)
@@ -183,22 +184,20 @@ class QuantityReader:
                 unit, stop = named.unit, named.end
             # a numeral without a unit is large enough for a sum; what ends with 이 ends with a particle
             is_large = "억" in part[1:] or ("만" in part and SMALL.keys() & set(part))
-            is_sum = (
-                is_large and part[-1] not in "이 " and _AMOUNT_ENDS.match(self.text, start + end)
-            )
+            is_sum = is_large and part[-1] not in "이 " and _AMOUNT_ENDS.match(self.text, end)
             if value is None and is_sum:
                 value = number_value(part, spoken=True)
-                unit, stop, is_sure = WON, start + end, False
+                unit, stop, is_sure = WON, end, False
             if value is not None:
                 self._add(
                     unit,
                     value,
-                    start + end - len(part),
+                    end - len(part),
                     stop,
                     not is_sure,
                 )
                 return stop
-        return start + len(run.split()[0])
+        return start + len(match["hangul"].split()[0])
 
     def numeral(self, match: Match) -> int:
         """두 달: a numeral in words. One of a countable (한 번) says no count."""

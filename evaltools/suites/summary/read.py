@@ -100,7 +100,7 @@ class Metadata(BaseModel):
     channel: what the metrics are broken down by; anything but a text or a whole number is none.
     """
 
-    model_config = ConfigDict(extra="ignore", strict=True)
+    model_config = ConfigDict(strict=True)
 
     summary_tags: Tags = None
     summary_intent: str | None = None
@@ -116,7 +116,7 @@ class Case(BaseModel):
     metadata may stand at the top, as in a table.
     """
 
-    model_config = ConfigDict(extra="ignore", strict=True)
+    model_config = ConfigDict(strict=True)
 
     id: Annotated[str, BeforeValidator(_name), Field(pattern=r"\S", description="사례번호")]
     question: str | None = None

@@ -209,7 +209,7 @@ def metric_state(
         return "look"
     if any(entity["kind"] not in WORDS for entity in evidence.get("unsupported", [])):
         return "look"
-    is_open = any(evidence.get(name) for name in ("look", "unread", "unknown_tags"))
+    is_open = any(map(evidence.get, ("look", "unread", "unknown_tags")))
     return "look" if is_open else "ok"
 
 

@@ -55,10 +55,8 @@ class Action(BaseModel):
 
     @property
     def polarity(self) -> str:
-        """The polarity that a FLIP sets; "" where none is given, and of any other action."""
-        if not self.new_value or self.action_type != "FLIP":
-            return ""
-        return self.new_value.polarity or ""
+        """The polarity of the new value, which a FLIP sets; "" where none is given."""
+        return (self.new_value and self.new_value.polarity) or ""
 
 
 class Actions(BaseModel):
@@ -170,7 +168,7 @@ def conflicts(candidates: Sequence[Candidate]) -> list[Conflict]:
         with_attribute, lambda c: (c["aspect_ref"].partition("#")[2], c["polarity"])
     )
     for group in same_attribute.values():
-        whole = [c for c in group if c["aspect_ref"].partition("#")[0] == RULES["upper"]]
+        whole = [c for c in group if c["aspect_ref"].startswith(RULES["upper"] + "#")]
         if whole and len(whole) < len(group):
             flagged.append((GRANULARITY, whole[0]["aspect_ref"], "", group))
     return [
