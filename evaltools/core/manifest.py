@@ -196,8 +196,9 @@ def whole_folder(
     existing = next(folder for folder in target.parents if folder.exists())
     if not os.access(f"{existing}/.", os.W_OK):
         raise UsageError(f"{existing} is no folder that can be written to; give another --out")
-    aside = beside(existing / target.name)
-    with tempfile.TemporaryDirectory(**aside, ignore_cleanup_errors=True) as part:
+    with tempfile.TemporaryDirectory(
+        **beside(existing / target.name), ignore_cleanup_errors=True
+    ) as part:
         new = Path(part) / "new"
         new.mkdir()
         for name in carried:
@@ -251,8 +252,8 @@ def changed_files(folder: Path, files: Mapping[str, str]) -> list[str]:
 def set_aside(path: Path, copy: Path) -> None:
     """Copy a file that a person changed, if it is there, beside the one that replaces it, as NAME.yours, and say so."""
     if path.is_file():
-        names = (f"{copy.name}{YOURS}{n if n > 1 else ''}" for n in count(1))
-        kept = next(copy.with_name(name) for name in names if not copy.with_name(name).exists())
+        places = (copy.with_name(f"{copy.name}{YOURS}{n if n > 1 else ''}") for n in count(1))
+        kept = next(place for place in places if not place.exists())
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(path, kept)
         echo(f"{path} was changed by hand: it is kept as {path.with_name(kept.name)}", err=True)

@@ -255,8 +255,14 @@ def columns_of(ratios: Iterable[Metric]) -> list[str]:
     >>> columns_of([Metric(name="f1", numerator="2*tp", denominator="2*tp + fp", better="higher")])
     ['tp', 'fp']
     """
-    sums = [(ratio.numerator, ratio.denominator, ratio.needs) for ratio in ratios]
-    return list(dict.fromkeys(name for each in sums for text in each for name in linear(text)))
+    return list(
+        dict.fromkeys(
+            name
+            for ratio in ratios
+            for text in (ratio.numerator, ratio.denominator, ratio.needs)
+            for name in linear(text)
+        )
+    )
 
 
 def make_metric(row: Fields, **words: str) -> AnyMetric:

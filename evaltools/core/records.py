@@ -145,8 +145,10 @@ class File:
         self.fatal = partial(problems.fatal, file=path)
         self.n_lines = 0
         if not path.is_file():
-            message = "a folder; name a file or a run in it" if path.is_dir() else "no such file"
-            raise self.fatal("missing-file", message)
+            raise self.fatal(
+                "missing-file",
+                "a folder; name a file or a run in it" if path.is_dir() else "no such file",
+            )
         if path.name.startswith("~$"):
             raise self.fatal(
                 "lock-file",
@@ -200,9 +202,11 @@ class File:
             if first == line:
                 yield line, record
                 continue
-            name = key if isinstance(key, str) else ": ".join(filter(None, key))
             self.error(
-                "duplicate-id", f"a second {what}; the first is on line {first}", line=line, id=name
+                "duplicate-id",
+                f"a second {what}; the first is on line {first}",
+                line=line,
+                id=key if isinstance(key, str) else ": ".join(filter(None, key)),
             )
 
     def text(self) -> str:
@@ -211,8 +215,9 @@ class File:
         try:
             return raw.decode("utf-8")
         except UnicodeDecodeError as e:
-            line = raw.count(b"\n", 0, e.start) + 1
-            raise self.fatal("not-utf8", not_utf8(e, "file"), line=line) from None
+            raise self.fatal(
+                "not-utf8", not_utf8(e, "file"), line=raw.count(b"\n", 0, e.start) + 1
+            ) from None
 
 
 def not_utf8(error: UnicodeDecodeError, of: str) -> str:
@@ -301,35 +306,24 @@ def read_jsonl(
             line = line.removeprefix(BOM)
             if line.isspace() or not line:
                 continue
-            record = None
             if decode:
                 with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                    record = decode(line)
-            if record is None:
-                record = _judged(line, model, partial(file.error, line=number))
-            if record is not None:
+                    yield number, decode(line)
+                    continue
+            report = partial(file.error, line=number)
+            try:
+                record = model.model_validate_json(line.decode())
+            except UnicodeDecodeError as damage:
+                report("not-utf8", not_utf8(damage, "line"))
+                continue
+            except ValidationError as e:
+                misfit(e, report)
+                continue
+            key = doubled_key(line)
+            if key is None:
                 yield number, record
-
-
-def _judged(
-    raw: bytes,
-    model: type[T],
-    report: Callable[..., None],
-) -> T | None:
-    """A line as a record; None where it does not fit, which is reported."""
-    try:
-        record = model.model_validate_json(raw.decode())
-    except UnicodeDecodeError as damage:
-        report("not-utf8", not_utf8(damage, "line"))
-        return None
-    except ValidationError as e:
-        misfit(e, report)
-        return None
-    key = doubled_key(raw)
-    if key is not None:
-        report("bad-json", DOUBLED, field=key)
-        return None
-    return record
+            else:
+                report("bad-json", DOUBLED, field=key)
 
 
 def shards(path: Path, n: int) -> list[tuple[int, int]]:
@@ -369,7 +363,8 @@ def _translated(kind: Any) -> Any:
         return msgspec.Raw if kind is Any else kind
     origin = Union if origin is UnionType else origin
     # of several kinds, objects of other shapes than the model's are left to pydantic
-    parts = (
-        None if (part, origin) == (Any, Union) else _translated(part) for part in get_args(kind)
-    )
-    return origin[tuple(parts)]
+    return origin[
+        tuple(
+            None if (part, origin) == (Any, Union) else _translated(part) for part in get_args(kind)
+        )
+    ]

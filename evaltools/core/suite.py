@@ -212,9 +212,13 @@ def decoded(
     suite: Suite,
 ) -> DataFrame:
     """The units as people read them: lists instead of the text that the files hold."""
-    decode = suite.decode.items()
-    read = {name: units[name].map(read, "ignore") for name, read in decode if name in units}
-    return units.assign(**read)
+    return units.assign(
+        **{
+            name: units[name].map(read, "ignore")
+            for name, read in suite.decode.items()
+            if name in units
+        }
+    )
 
 
 def jsonl_suite(
@@ -342,8 +346,9 @@ FROM_FILES: dict[str, Suite] = {}
 
 def suite_names() -> list[str]:
     """The names of all suites, built-in ones first."""
-    installed = sorted(entry_points(group=ENTRY_POINTS).names)
-    return list(dict.fromkeys([*BUILT_IN, *FROM_FILES, *installed]))
+    return list(
+        dict.fromkeys([*BUILT_IN, *FROM_FILES, *sorted(entry_points(group=ENTRY_POINTS).names)])
+    )
 
 
 def get_suite(suite: Any) -> Suite:
@@ -389,8 +394,8 @@ def load_suite_file(path: Path) -> Suite:
     suite = load_file(path).get("SUITE")
     if not isinstance(suite, Suite):
         raise UsageError(f"{path}: expected SUITE = et.jsonl_suite(...)")
-    FROM_FILES[suite.name] = replace(suite, file=path)
-    return FROM_FILES[suite.name]
+    suite = FROM_FILES[suite.name] = replace(suite, file=path)
+    return suite
 
 
 def load_file(path: Path) -> Fields:

@@ -94,7 +94,7 @@ class Line(BaseModel):
             raise ValueError("id and metric: expected texts, got a blank one")
         if CONTROL.search(self.metric + (self.condition or "")):
             raise ValueError("metric and condition: expected names without control characters")
-        if num is not None and not (den is not None and den > 0) and not num == den == 0:
+        if num is not None and (den or 0) <= 0 and not num == den == 0:
             raise ValueError(f"den: expected a denominator above 0 beside num, got {den}")
         has_limits = low is not None or high is not None
         if has_limits and (low is None or high is None or low >= high):
@@ -351,8 +351,10 @@ def write_records(
     if isinstance(data, DataFrame):
         require_unique(data.columns)
         empty = {*data.columns[data.isna().all()]}
-        rows = data.to_dict("records")
-        data = [{k: v for k, v in row.items() if k in empty or not is_null(v)} for row in rows]
+        data = [
+            {k: v for k, v in row.items() if k in empty or not is_null(v)}
+            for row in data.to_dict("records")
+        ]
     if not isinstance(data, list):
         raise UsageError(
             f"expected a path, a DataFrame or a list of dicts, got {type(data).__name__}"
@@ -364,8 +366,14 @@ def write_records(
             )
     path = folder / f"{name}.jsonl"
     try:
-        cells = ({str(key): _cell(value) for key, value in record.items()} for record in data)
-        lines = [json.dumps(record, allow_nan=False, default=_as_json) for record in cells]
+        lines = [
+            json.dumps(
+                {str(key): _cell(value) for key, value in record.items()},
+                allow_nan=False,
+                default=_as_json,
+            )
+            for record in data
+        ]
     except Exception as e:  # a class of the user's may raise anything
         raise UsageError(f"the data cannot be written as JSON: {e}") from e
     path.write_text("\n".join(lines))
