@@ -127,8 +127,11 @@ def run(job: ReportJob) -> Path:
         raise WorkFailed(f"{last_line} (see {job.folder / NOTEBOOK})")
     contents = {} if job.paper is None else paper.files(job.paper)
     links = {NOTEBOOK: "Notebook", **dict.fromkeys(contents, "For a paper")}
-    html = page.render(nb, title=job.title, beside=links | _result_links(job))
-    contents[HTML] = html.encode("utf-8", "surrogatepass")
+    contents[HTML] = page.render(
+        nb,
+        title=job.title,
+        beside=links | _result_links(job),
+    ).encode("utf-8", "surrogatepass")
     _write(
         job.folder,
         nb,

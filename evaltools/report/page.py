@@ -107,9 +107,10 @@ def exporter() -> Any:
     """The exporter of nbconvert with the template of the cells, which takes a second to load."""
     from nbconvert import HTMLExporter
 
-    folder = str(asset_dir("templates"))
     exporter = HTMLExporter(
-        template_name="report", extra_template_basedirs=[folder], exclude_anchor_links=True
+        template_name="report",
+        extra_template_basedirs=[str(asset_dir("templates"))],
+        exclude_anchor_links=True,
     )
     exporter.environment.globals["say"] = say
     return exporter

@@ -47,13 +47,12 @@ def table(result: Result) -> DataFrame:
     Difference, its interval and p, a row a metric and candidate; the better side is `Strong`. Else: Metric, Value,
     interval and n. Metrics: the measured ones of `leading`.
     """
-    names = leading(result)
+    rows = result.rows_of(*leading(result))
+    rows = rows.dropna(subset="delta" if result.candidates else "value")
     level = f"{result.resampling.percent} interval"
     if not result.candidates:
         columns = {"title": "Metric", "value": "Value", "interval": level, "n": "n"}
-        rows = result.rows_of(*names).dropna(subset="value")
         return text_table(rows, columns).rename(columns=columns)
-    rows = result.rows_of(*names).dropna(subset="delta")
     columns = {
         "title": "Metric",
         "condition": "Condition",

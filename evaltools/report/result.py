@@ -339,8 +339,8 @@ def require_comparable(runs: Iterable[Run]) -> None:
             }
             for side in (first, run)
         )
-        if mine != theirs:
-            different = [key for key in mine | theirs if mine.get(key) != theirs.get(key)]
+        different = [key for key in mine | theirs if mine.get(key) != theirs.get(key)]
+        if different:
             raise UsageError(
                 f"{run.name} and {first.name} were scored under different policies ({', '.join(different)}) and cannot "
                 "be compared"

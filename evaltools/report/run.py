@@ -335,5 +335,9 @@ def make_run(
         query=query,
     )
     with speaking("en"):  # as in metrics.json; pages find them anew in their language
-        run = replace(run, checks=tuple(run_checks(run)))
-    return replace(run, estimates=marked_blocked(estimates, run.checks))
+        checks = tuple(run_checks(run))
+    return replace(
+        run,
+        checks=checks,
+        estimates=marked_blocked(estimates, checks),
+    )

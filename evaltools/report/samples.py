@@ -142,16 +142,18 @@ def samples(
             alike.setdefault(piece, []).append(card.get("by"))
         of = [n for n, members in enumerate(groups.values(), 1) if index in members]
         cards.append((name, of, alike))
-    html = macros().samples(
-        cards,
-        carried.index.nunique(),
-        units.index.nunique(),
-        say(caption),
-        view.legend,
-        groups,
-        within,
+    return HtmlTable(
+        macros().samples(
+            cards,
+            carried.index.nunique(),
+            units.index.nunique(),
+            say(caption),
+            view.legend,
+            groups,
+            within,
+        ),
+        frame,
     )
-    return HtmlTable(html, frame)
 
 
 def placed(

@@ -107,11 +107,16 @@ class Study(Result):
         by_sample: bool = False,
     ) -> list[Condition]:
         """These conditions, with the same labels for their units, or `by_sample` for the samples of clusters."""
-        conditions = []
-        for name in names:
-            runs = self.conditions[name].items()
-            frames = {seed: run.sample_data if by_sample else run.data for seed, run in runs}
-            conditions.append((name, frames))
+        conditions = [
+            (
+                name,
+                {
+                    seed: run.sample_data if by_sample else run.data
+                    for seed, run in self.conditions[name].items()
+                },
+            )
+            for name in names
+        ]
         return label(conditions, self.metrics, self.suite.unit)
 
     def changes(
@@ -190,13 +195,15 @@ class Study(Result):
         if not self.candidates:
             rows = self.estimates[["condition", "std", "n_seeds"]]
             return public_frame(self.estimates).join(rows)
-        compared = compare_all(
-            self.labelled(self.baseline, *self.candidates),
-            self.resampling,
-            self.headline,
-            self.margin,
+        table = marked_blocked(
+            compare_all(
+                self.labelled(self.baseline, *self.candidates),
+                self.resampling,
+                self.headline,
+                self.margin,
+            ),
+            self.all_checks,
         )
-        table = marked_blocked(compared, self.all_checks)
         is_blocked = table["blocked"].notna()
         is_unfair = table["not_random"].astype(bool) & ~is_blocked
         table.loc[is_blocked, TEST_COLUMNS] = None

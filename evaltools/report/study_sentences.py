@@ -159,16 +159,16 @@ def findings(shown: Result) -> list[Parts]:
 
     Where none can be measured, the check that says why.
     """
-    found: list[Parts] = []
     if shown.results == [shown] and shown.suite.finding:
-        found = [*filter(None, [shown.suite.finding(shown)])]
-    if not found:
-        text = verdict_parts if shown.candidates else _value
-        if shown.candidates:
-            rows = shown.rows_of(shown.primary)
-        else:  # a value that is not measured is no finding
-            rows = shown.rows_of(*shown.headline).dropna(subset="value").head(1)
-        found = [text(row, shown.resampling) for row in rows.to_dict("records")]
+        own = shown.suite.finding(shown)
+        if own:
+            return [own]
+    text = verdict_parts if shown.candidates else _value
+    if shown.candidates:
+        rows = shown.rows_of(shown.primary)
+    else:  # a value that is not measured is no finding
+        rows = shown.rows_of(*shown.headline).dropna(subset="value").head(1)
+    found = [text(row, shown.resampling) for row in rows.to_dict("records")]
     why = [check.message for check in shown.doubts() if check.level == "blocking"]
     return found or [(say("No headline metric can be measured"), listed(why[:1]))]
 

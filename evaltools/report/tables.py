@@ -145,15 +145,19 @@ def by_condition(rows: DataFrame) -> DataFrame:
     """The values of metrics without a direction, which are not compared, as text: a row each, a column a condition."""
     rows = rows[rows["better"] == "none"].dropna(subset="value")
     titles = [shown_texts(row)["title"] for row in rows.to_dict("records")]
-    texts = rows.assign(Metric=titles, value=rows["value"].map(whole))
-    table = texts.pivot_table(
-        "value",
-        "Metric",
-        "condition",
-        aggfunc="first",
-        sort=False,
+    return (
+        rows.assign(Metric=titles, value=rows["value"].map(whole))
+        .pivot_table(
+            "value",
+            "Metric",
+            "condition",
+            aggfunc="first",
+            sort=False,
+        )
+        .rename_axis(columns=None)
+        .fillna("N/A")
+        .reset_index()
     )
-    return table.rename_axis(columns=None).fillna("N/A").reset_index()
 
 
 # columns of frames that hold words of ours; what other columns hold may be anybody's
