@@ -113,12 +113,15 @@ class Manifest(Member):
 
     def write(self, folder: Path) -> Self:
         """Write it, the last file of a folder, with the hashes of all that are not hidden; returns it with these."""
-        hashes = {
-            path.relative_to(folder).as_posix(): sha256(path)
-            for path in sorted(folder.rglob("[!.]*"))
-            if path.is_file()
-        }
-        manifest = self.model_copy(update={"files": hashes})
+        manifest = self.model_copy(
+            update={
+                "files": {
+                    path.relative_to(folder).as_posix(): sha256(path)
+                    for path in sorted(folder.rglob("[!.]*"))
+                    if path.is_file()
+                }
+            }
+        )
         write_json(folder / NAME, manifest.model_dump(mode="json", exclude_unset=True))
         return manifest
 
@@ -224,14 +227,12 @@ def locked(folder: Path) -> Iterator[None]:
     """One process at a time is in the block; one that waits says so, and for what."""
     lock = FileLock(folder / LOCK)
     try:
-        lock.acquire(timeout=2)
+        held = lock.acquire(timeout=2)
     except Timeout:
         echo(f"waiting for another process that writes to {folder} ({folder / LOCK})", err=True)
-        lock.acquire()
-    try:
+        held = lock.acquire()
+    with held:
         yield
-    finally:
-        lock.release()
 
 
 def changed_files(folder: Path, files: Mapping[str, str]) -> list[str]:

@@ -261,14 +261,15 @@ def paragraph(text: str) -> None:
     """Print a sentence in lines that fit the terminal, those from the second on indented."""
     width = get_terminal_size().columns
     for line in bounded(text).splitlines():
-        lines = textwrap.fill(
-            line,
-            width,
-            subsequent_indent="  ",
-            break_long_words=False,
-            break_on_hyphens=False,
+        echo(
+            textwrap.fill(
+                line,
+                width,
+                subsequent_indent="  ",
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
         )
-        echo(lines)
 
 
 def terminal_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -245,9 +245,12 @@ def read_json(file: File) -> Any:
     try:
         value = from_json(text)
     except ValueError as error:
-        place = str(error).partition(" at line ")[2]
-        line = int(place.partition(" ")[0]) if place else None
-        raise file.fatal("bad-json", not_json(str(error)), line=line) from None
+        place = re.search(r" at line (\d+)", str(error))
+        raise file.fatal(
+            "bad-json",
+            not_json(str(error)),
+            line=int(place[1]) if place else None,
+        ) from None
     key = doubled_key(text)
     if key is not None:
         raise file.fatal("bad-json", DOUBLED, field=key)

@@ -117,7 +117,7 @@ def run(draft: Path) -> None:
     try:
         papermill.execute_notebook(
             nb,
-            str(draft),
+            draft,
             nb.metadata.papermill.parameters,
             "evaltools",
             kernel_name="python3",

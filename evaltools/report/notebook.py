@@ -81,7 +81,7 @@ def parameters_of(notebook: str | Path) -> list[str]:
     """The names that the parameters cell of a notebook sets, in order."""
     from . import kernels
 
-    return list(kernels.papermill.inspect_notebook(str(asset_dir("notebooks") / notebook)))
+    return list(kernels.papermill.inspect_notebook(asset_dir("notebooks") / notebook))
 
 
 def is_current(job: ReportJob) -> bool:
@@ -95,8 +95,10 @@ def _recorded(folder: Path) -> Fields:
     """What the report in a folder was made from, and its files with their sha256; no files where none is ours."""
     try:
         recorded = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-        known = recorded["files"].items()
-        return {**recorded, "files": {n: sha for n, sha in known if OWN_FILE.fullmatch(n)}}
+        return {
+            **recorded,
+            "files": {n: sha for n, sha in recorded["files"].items() if OWN_FILE.fullmatch(n)},
+        }
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return {"files": {}}
 
@@ -188,7 +190,7 @@ def execute(job: ReportJob) -> tuple[Any, str]:
 
     nbformat = kernels.nbformat
     nb = nbformat.read(asset_dir("notebooks") / job.notebook, as_version=4)
-    nb.metadata["papermill"] = {"parameters": dict(job.parameters)}
+    nb.metadata["papermill"] = {"parameters": job.parameters}
     for cell in nb.cells:
         if cell.cell_type == "markdown":
             cell.source = say(cell.source)
@@ -222,9 +224,11 @@ def run_kernel(draft: Path) -> None:
 
     process: Any
     if FROM_FILES or current_process().daemon or sys.platform != "linux":
-        # -P leaves the working directory out of sys.path
-        command = [sys.executable, "-P", "-m", kernels.__name__, str(draft)]
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            # -P leaves the working directory out of sys.path
+            [sys.executable, "-P", "-m", kernels.__name__, draft],
+            stdin=subprocess.DEVNULL,
+        )
         wait = process.wait
     else:
         process = ForkProcess(target=kernels.run, args=(draft,))

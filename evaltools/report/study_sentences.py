@@ -230,14 +230,14 @@ def by_finding(study: Result) -> list[str]:
 
 def settling(study: Result) -> str:
     """What difference could be confirmed, where the only candidate is not shown to differ; else ""."""
-    rows = study.rows_of(study.primary).to_dict("records")
-    if len(rows) != 1 or rows[0].get("verdict") != "tied" or is_null(rows[0]["mde"]):
+    row, *others = study.rows_of(study.primary).to_dict("records") or [{}]
+    if others or row.get("verdict") != "tied" or is_null(row["mde"]):
         return ""
     # with the digits that are known
-    known = Context(prec=1 if rows[0]["n_units"] < ROUGH else 2)
+    known = Context(prec=1 if row["n_units"] < ROUGH else 2)
     return say(
         "These data can confirm differences of {now} or more ({power:.0%} power).",
-        now=f"{known.create_decimal(rows[0]['mde']):,f}",
+        now=f"{known.create_decimal(row['mde']):,f}",
         power=POWER,
     )
 
