@@ -203,7 +203,7 @@ def _reduce(
     pass_at_k is the chance that one of k of its epochs, drawn without order, is right.
     """
     if reducer in REDUCERS:
-        return float(REDUCERS[reducer](values))
+        return REDUCERS[reducer](values)
     match = re.fullmatch("(at_least|pass_at)_([1-9][0-9]{0,8})", reducer)
     if not match:
         raise source.fatal(

@@ -111,5 +111,5 @@ def _question(line: Line) -> str | None:
             return text
     prompt: Any = line.arguments
     while isinstance(prompt, dict | list) and prompt:
-        prompt = next(iter(prompt.values())) if isinstance(prompt, dict) else prompt[0]
+        prompt = list(prompt.values()) if isinstance(prompt, dict) else prompt[0]
     return prompt if isinstance(prompt, str) else None

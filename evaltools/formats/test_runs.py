@@ -36,12 +36,12 @@ class Outcome(Row):
     provider: Provider
     prompt: Any = None
     promptId: str = ""
-    vars: Fields = Field(default_factory=dict)
+    vars: Fields = Field({})
     testCase: Any = None
     response: Any = None
     success: bool
     score: float
-    namedScores: Fields = Field(default_factory=dict)
+    namedScores: Fields = Field({})
     failureReason: int = 0
     error: str | None = None
 

@@ -184,8 +184,8 @@ def locate(
         path = folder / FILES[role]
     else:
         File(path, problems)
-        first = [row for _, row in islice(read_jsonl(File(path, Problems("skip")), Output), 1)]
-        is_output = path.name == FILES["outputs"] or any(row.final_result for row in first)
+        first = islice(read_jsonl(File(path, Problems("skip")), Output), 1)
+        is_output = path.name == FILES["outputs"] or any(row.final_result for _, row in first)
         role = "outputs" if is_output else "scorecards"
     files = {role: path}
     for other in ("gold", "override_gate"):

@@ -157,10 +157,7 @@ def _tuple_columns(
         outcome = OUTCOMES[not before.fp + before.fn, not after.fp + after.fn]
         columns[f"outcome_{key}"] = outcome if gold.tuples and protocol else None
     wanted, found = (
-        side
-        if all(named.term for named in side.tuples)
-        else Side([named for named in side.tuples if named.term], side.policy)
-        for side in (gold, final)
+        Side([named for named in side.tuples if named.term], side.policy) for side in (gold, final)
     )
 
     def term(member: tuple[Rank, EvalTuple]) -> str:
@@ -170,18 +167,15 @@ def _tuple_columns(
     by_ref = aspects = grouped(ranked, lambda member: member[1].ref)
     if protocol_key == "otepol":
         aspects = grouped(ranked, lambda member: term(member) or member[1].ref)
-    best = final
-    if len(aspects) < len(final.tuples):
-        # of each aspect the tuple of the highest rank, the first of equals
-        highest = [max(members, key=itemgetter(0))[1] for members in aspects.values()]
-        best = Side(highest, final.policy)
+    # of each aspect the tuple of the highest rank, the first of equals
+    highest = [max(members, key=itemgetter(0))[1] for members in aspects.values()]
     columns |= {
         "has_explicit_gold": wanted.takes_part("otepol"),
         "has_explicit_gold_refpol": wanted.takes_part("refpol"),
         "f1_explicit_gold_refpol": wanted.f1(final, "refpol"),
         "f1_explicit_gold_otepol": wanted.f1(final, "otepol"),
         "f1_explicit_both_otepol": wanted.f1(found, "otepol"),
-        "f1_after_rep": gold.f1(best, protocol_key),
+        "f1_after_rep": gold.f1(Side(highest, final.policy), protocol_key),
     }
     for suffix, groups in (("", by_term), ("_refpol", by_ref)):
         raw, unsettled = conflicts(groups)

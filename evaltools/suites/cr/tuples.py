@@ -274,11 +274,12 @@ def match_pairs(
     is left, one without a term if there is one. So the gold as prediction matches wholly (D26).
     """
     missing, spurious = gold.keys() - pred.keys(), pred.keys() - gold.keys()
-    for pair in [pair for pair in gold if not pair[0] and pair in missing]:
-        free = [other for other in pred if other in spurious and other[1] == pair[1]]
-        if free:
-            missing.remove(pair)
-            spurious.remove(max(reversed(free), key=lambda other: not other[0]))
+    for pair in gold:
+        if not pair[0] and pair in missing:
+            free = [other for other in pred if other in spurious and other[1] == pair[1]]
+            if free:
+                missing.remove(pair)
+                spurious.remove(max(reversed(free), key=lambda other: not other[0]))
     fp, fn = len(spurious), len(missing)
     return Match(
         len(gold) - fn,

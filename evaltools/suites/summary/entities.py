@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import attrgetter
 
 from .dates import StatedDay, clock_values, date_values, read_date
 from .quantities import QuantityReader, UnitWords
@@ -101,7 +102,7 @@ def read_text(rules: Rules, raw: str) -> ReadText:
         Entity(kind, base, value, raw[start:end], start, end, support_only)
         for kind, base, value, start, end, support_only in _stated(norm, rules)
     ]
-    entities.sort(key=lambda entity: (entity.start, entity.end))
+    entities.sort(key=attrgetter("start", "end"))
     return ReadText(raw, norm, entities, [*bare_figures(raw, entities)])
 
 

@@ -216,8 +216,7 @@ def _recall(
 
 def stated(texts: Iterable[ReadText]) -> set[str]:
     """The keys of the values of texts, without those that only support."""
-    entities = (entity for text in texts for entity in text.entities)
-    return {entity.key for entity in entities if not entity.support_only}
+    return {entity.key for text in texts for entity in text.entities if not entity.support_only}
 
 
 # why a person, or the judge, looks at a summary that covers a tag

@@ -4,14 +4,13 @@ Each function is of plain values, so that an arbiter can be replayed from stored
 other samples, shown to the reviewers of later ones; it holds no text and no gold.
 """
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
-from ....core.files import Fields, Names, grouped, toml_of_package
+from ....core.files import Fields, Names, dumps, grouped, toml_of_package
 
 Polarity = Literal["positive", "negative", "neutral", "mixed"]
 # the reasons, and what the arbiter and the flags go by
@@ -347,7 +346,7 @@ def as_text(episodes: Iterable[Episode]) -> str:
     """What reviewers are shown: an episode a line, LETTERS at most, whole lines only."""
     text = ""
     for episode in episodes:
-        line = json.dumps(episode.model_dump(exclude={"source"}), ensure_ascii=False)
+        line = dumps(episode.model_dump(exclude={"source"}))
         longer = f"{text}\n{line}" if text else line
         if len(longer) > LETTERS:
             break
