@@ -1,7 +1,6 @@
 """The cards of summaries: scores in words, and a figure beside the passage that it comes from."""
 
 import math
-from pathlib import Path
 from typing import Any
 
 import evaltools as et
@@ -9,7 +8,6 @@ from evaltools.core.messages import say, speaking
 from evaltools.suites.summary.artifacts import cases_frame
 from evaltools.suites.summary.cards import in_short, sample_view
 from evaltools.suites.summary.judge import questions
-from tests.files import write_lines
 
 CONTEXT = (
     "골절 진단비는 30만 원입니다. 가입 후 90일은 면책기간이고, 자기부담금은 2만 원이에요. "
@@ -22,24 +20,22 @@ CASES: list[dict[str, Any]] = [
 ]
 
 
-def run(tmp_path: Path, cases: list[dict[str, Any]], tags: list[str], **metadata: Any) -> Any:
+def run(cases: list[dict[str, Any]]) -> Any:
     rows = [
         {
             "contexts": [CONTEXT],
             **case,
-            "metadata": {"summary_tags": tags, **metadata, **case.get("metadata", {})},
+            "metadata": {"summary_tags": ["deductible"], **case.get("metadata", {})},
         }
         for case in cases
     ]
-    path = tmp_path / "cases.jsonl"
-    write_lines(path, rows)
-    return et.evaluate("summary", path)
+    return et.evaluate("summary", rows)
 
 
-def test_a_reason_says_what_the_summary_says_and_what_the_source_does(tmp_path: Path) -> None:
+def test_a_reason_says_what_the_summary_says_and_what_the_source_does() -> None:
     answer = "골절 30만원 초과 지급. 한도 500만원, 면책기간 30일. 2월 30일 접수."
     source = f"{CONTEXT} 골절은 30만원 이하 지급."
-    found = run(tmp_path, [{"id": "a", "answer": answer, "contexts": [source]}], ["deductible"])
+    found = run([{"id": "a", "answer": answer, "contexts": [source]}])
     case = found.units.iloc[0].to_dict()
     assert case["state"] == "fail"
     assert in_short(case) == [
@@ -51,9 +47,9 @@ def test_a_reason_says_what_the_summary_says_and_what_the_source_does(tmp_path: 
     ]
 
 
-def test_a_number_that_stands_for_none_never_leads(tmp_path: Path) -> None:
+def test_a_number_that_stands_for_none_never_leads() -> None:
     untagged = {"id": "untagged", "metadata": {"summary_tags": []}, "answer": "자기부담금 2만원"}
-    result = run(tmp_path, [CASES[0], untagged], ["deductible"])
+    result = run([CASES[0], untagged])
     with speaking("ko"):
         full, untagged = map(sample_view(result).card, result.units.to_dict("records"))
         lines = [card["rows"][1].cells["found"][0] for card in (full, untagged)]
@@ -63,24 +59,22 @@ def test_a_number_that_stands_for_none_never_leads(tmp_path: Path) -> None:
     assert sheet["full"] == 1.0 and math.isnan(sheet["untagged"])
 
 
-def test_unread_figures_go_to_the_judge(tmp_path: Path) -> None:
+def test_unread_figures_go_to_the_judge() -> None:
     cases = [
         {"id": "read", "answer": "골절 30만원, 자기부담금 2만원"},
         {"id": "unread", "answer": "골절 30만원, 자기부담금 2만원, 2월 30일 접수"},
     ]
     asked = [
         (case["case_id"], why)
-        for case, metric, why in questions(run(tmp_path, cases, ["deductible"]).data)
+        for case, metric, why in questions(run(cases).data)
         if metric == "summary_accuracy"
     ]
     assert asked == [("unread", "a figure was not read")]
 
 
-def test_a_card_holds_the_places_of_figures_and_of_what_is_missing(tmp_path: Path) -> None:
+def test_a_card_holds_the_places_of_figures_and_of_what_is_missing() -> None:
     answer = "골절 진단비 30만원은 무조건 지급, 수술비 50만원"
-    result = run(
-        tmp_path, [{"id": "a", "answer": answer, "contexts": ["인사말", CONTEXT]}], ["deductible"]
-    )
+    result = run([{"id": "a", "answer": answer, "contexts": ["인사말", CONTEXT]}])
     case = result.units.iloc[0].to_dict()
     card = case | sample_view(result).card(case)
     found = [(card[c][s:e], kind, n, told) for c, s, e, kind, n, told in card["places"]]

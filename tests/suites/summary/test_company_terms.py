@@ -2,7 +2,6 @@
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -16,12 +15,6 @@ from tests.app.calling import call
 from tests.files import write_lines
 
 PAGE = Path(__file__).parents[3] / "docs/summaries.md"
-
-
-def written(path: Path, content: dict[str, Any]) -> Path:
-    first = {"schema_version": 1, "name": "own", "version": "1"}
-    write_lines(path, [{**first, **content}])
-    return path
 
 
 @pytest.fixture
@@ -74,14 +67,13 @@ def test_heads_of_a_workbook_may_be_korean(tmp_path: Path) -> None:
 
 
 def test_a_product_is_known_whatever_its_blanks(tmp_path: Path) -> None:
-    content = {"extends": "ko-insurance", "required": {"암보험": ["면책기간"]}}
-    rules = written(tmp_path / "own.json", content)
+    content = {"schema_version": 1, "name": "own", "version": "1", "extends": "ko-insurance"}
+    rules = write_lines(tmp_path / "own.json", [{**content, "required": {"암보험": ["면책기간"]}}])
     cases = [
         {"id": "1", "answer": "안내", "contexts": ["안내"], "metadata": {"product": "암 보험"}},
         {"id": "2", "answer": "안내", "contexts": ["안내"], "metadata": {"product": "자동차보험"}},
     ]
-    path = tmp_path / "cases.json"
-    write_lines(path, [cases])
+    path = write_lines(tmp_path / "cases.json", [cases])
     call("score", "summary", path, "--rules", rules, "--out", tmp_path)
     scores = pd.read_csv(tmp_path / "results" / "cases" / "summary_scores.csv", dtype=str)
     coverage = scores[scores["metric"] == "summary_risk_coverage"]

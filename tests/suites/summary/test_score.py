@@ -181,9 +181,7 @@ def test_averages_over_all_and_over_measured_cases(tmp_path: Path) -> None:
         {"id": "c", "answer": "안내", "contexts": ["90일"]},  # 0.5, not measured
         {"id": "d", "answer": "안내", "contexts": []},  # 0.0, not measured
     ]
-    path = tmp_path / "four.jsonl"
-    write_lines(path, lines)
-    r = evaluate("summary", path)
+    r = evaluate("summary", write_lines(tmp_path / "four.jsonl", lines))
     assert r.value("summary_accuracy") == pytest.approx((1 + 0 + 0.5 + 0) / 4)
     assert r.value("summary_accuracy_measured") == pytest.approx(1 / 2)
     assert r.value("summary_accuracy_pass_rate") == pytest.approx(1 / 4)  # only `a` reaches 0.9

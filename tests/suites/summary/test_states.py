@@ -1,22 +1,18 @@
 """What is to become of a summary: fail, look or ok, from its scores and their evidence (D35)."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import evaltools as et
 from evaltools.suites.summary.states import metric_state
-from tests.files import write_lines
 
 SOURCE = "암 진단비는 3,000만원입니다. 면책기간은 90일입니다."
 
 
-def run(tmp_path: Path, cases: list[dict[str, Any]]) -> Any:
-    path = tmp_path / "cases.jsonl"
+def run(cases: list[dict[str, Any]]) -> Any:
     rows = [{"contexts": [SOURCE], "summary_tags": [], **case} for case in cases]
-    write_lines(path, rows)
-    return et.evaluate("summary", path, n_resamples=100)
+    return et.evaluate("summary", rows, n_resamples=100)
 
 
 @pytest.mark.parametrize(
@@ -30,13 +26,13 @@ def run(tmp_path: Path, cases: list[dict[str, Any]]) -> Any:
         ("", "fail"),
     ],
 )
-def test_the_state_of_a_case(answer: str, state: str, tmp_path: Path) -> None:
-    assert run(tmp_path, [{"id": "a", "answer": answer}]).units["state"].tolist() == [state]
+def test_the_state_of_a_case(answer: str, state: str) -> None:
+    assert run([{"id": "a", "answer": answer}]).units["state"].tolist() == [state]
 
 
-def test_a_tag_that_nothing_checks_is_looked_at(tmp_path: Path) -> None:
+def test_a_tag_that_nothing_checks_is_looked_at() -> None:
     case = {"id": "a", "answer": "암 진단비 3천만원", "summary_tags": ["no such tag"]}
-    units = run(tmp_path, [case]).units
+    units = run([case]).units
     assert units.loc[0, "summary_risk_coverage_state"] == "look" == units.loc[0, "state"]
 
 

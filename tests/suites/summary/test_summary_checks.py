@@ -19,7 +19,7 @@ GOOD = {
 }
 
 
-def scored(path: Path, *cases: dict[str, Any], **how: Any) -> et.Run:
+def scored(*cases: dict[str, Any]) -> et.Run:
     """A run of cases, each GOOD but for what is given, with texts of their own."""
     rows = [
         {
@@ -31,8 +31,7 @@ def scored(path: Path, *cases: dict[str, Any], **how: Any) -> et.Run:
         }
         for i, c in enumerate(cases)
     ]
-    write_lines(path, rows)
-    return et.evaluate("summary", path, **how)
+    return et.evaluate("summary", rows)
 
 
 CODES = (
@@ -44,34 +43,28 @@ CODES = (
 )
 
 
-def test_good_cases_have_no_check(tmp_path: Path) -> None:
-    run = scored(tmp_path / "a.jsonl", *[{}] * 20)
+def test_good_cases_have_no_check() -> None:
+    run = scored(*[{}] * 20)
     assert not [c.message for c in run.checks if c.code in CODES]
 
 
-def test_the_share_that_was_not_measured(tmp_path: Path) -> None:
+def test_the_share_that_was_not_measured() -> None:
     no_tags = {"summary_tags": []}
-    run = scored(tmp_path / "a.jsonl", *[{}] * 15, *[no_tags] * 5)
+    run = scored(*[{}] * 15, *[no_tags] * 5)
     check = found(run, "unmeasured-share")
     assert check is not None and check.level == "warning" and (check.n, check.of) == (5, 20)
     assert "“Risk coverage” 5 (25%)" in check.message and "Summary accuracy" not in check.message
-    assert (
-        found(scored(tmp_path / "b.jsonl", *[{}] * 16, *[no_tags] * 4), "unmeasured-share") is None
-    )
+    assert found(scored(*[{}] * 16, *[no_tags] * 4), "unmeasured-share") is None
 
 
-def test_a_mean_that_rests_on_imputed_numbers_stands_beside_the_measured_one(
-    tmp_path: Path,
-) -> None:
+def test_a_mean_that_rests_on_imputed_numbers_stands_beside_the_measured_one() -> None:
     bare = {"contexts": ["인사만 나누었습니다."], "answer": "보험금 500만원으로 안내함."}
-    run = scored(
-        tmp_path / "a.jsonl", *[{}] * 18, bare, {**bare, "answer": "보험금 700만원으로 안내함."}
-    )
+    run = scored(*[{}] * 18, bare, {**bare, "answer": "보험금 700만원으로 안내함."})
     check = found(run, "imputed-share")
     assert check is not None and check.level == "info" and (check.n, check.of) == (2, 20)
     assert "“Summary accuracy (entity precision)” 2 (10%)" in check.message
     assert run.value("summary_accuracy") == 0.9 and run.value("summary_accuracy_measured") == 1.0
-    assert found(scored(tmp_path / "b.jsonl", *[{}] * 19, bare), "imputed-share") is None
+    assert found(scored(*[{}] * 19, bare), "imputed-share") is None
 
 
 @pytest.mark.parametrize(
@@ -84,8 +77,8 @@ def test_a_mean_that_rests_on_imputed_numbers_stands_beside_the_measured_one(
         (None, []),
     ],
 )
-def test_figures_that_no_rule_reads(tmp_path: Path, answer: str | None, unread: list[str]) -> None:
-    run = scored(tmp_path / "a.jsonl", {"answer": answer})
+def test_figures_that_no_rule_reads(answer: str | None, unread: list[str]) -> None:
+    run = scored({"answer": answer})
     assert run.units.loc[0, "unread_figures"] == unread
     check = found(run, "unread-figures")
     assert (check is None) == (not unread)
@@ -96,23 +89,18 @@ def test_figures_that_no_rule_reads(tmp_path: Path, answer: str | None, unread: 
         assert all(f"“{u}”" in check.message for u in unread)
 
 
-def test_duplicate_answers_and_contexts(tmp_path: Path) -> None:
+def test_duplicate_answers_and_contexts() -> None:
     same, blank = {"answer": "요약 없음."}, {"answer": " "}
     check = found(
-        scored(tmp_path / "a.jsonl", *[{}] * 18, same, {"answer": "요약  없음. "}),
+        scored(*[{}] * 18, same, {"answer": "요약  없음. "}),
         "duplicate-answers",
     )
     assert check is not None and (check.n, check.of, check.level) == (2, 20, "warning")
-    assert found(scored(tmp_path / "b.jsonl", *[{}] * 39, same, same), "duplicate-answers") is None
-    assert found(scored(tmp_path / "c.jsonl", *[{}] * 5, blank, blank), "duplicate-answers") is None
+    assert found(scored(*[{}] * 39, same, same), "duplicate-answers") is None
+    assert found(scored(*[{}] * 5, blank, blank), "duplicate-answers") is None
     of_one = {"contexts": [CONTEXT]}
-    assert found(scored(tmp_path / "d.jsonl", {}, of_one, of_one), "duplicate-texts") is not None
-    assert (
-        found(
-            scored(tmp_path / "e.jsonl", {}, {"contexts": []}, {"contexts": []}), "duplicate-texts"
-        )
-        is None
-    )
+    assert found(scored({}, of_one, of_one), "duplicate-texts") is not None
+    assert found(scored({}, {"contexts": []}, {"contexts": []}), "duplicate-texts") is None
 
 
 def test_the_verdicts_stand_in_metrics_json_and_the_terminal_with_what_they_rest_on(
@@ -123,8 +111,7 @@ def test_the_verdicts_stand_in_metrics_json_and_the_terminal_with_what_they_rest
         {"id": k, "answer": v, "contexts": ["수술비 30만원"], "summary_tags": []}
         for k, v in scores.items()
     ]
-    path = tmp_path / "two.jsonl"
-    write_lines(path, lines)
+    path = write_lines(tmp_path / "two.jsonl", lines)
     said = call("score", "summary", path, "-o", tmp_path, "--n-resamples=100", "--lang=ko").stdout
     stored = read_json(tmp_path / "results/two/metrics.json")
     cases, first, *rest = stored["verdicts"]
