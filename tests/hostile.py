@@ -42,10 +42,7 @@ KEPT = {
 }
 """Keys whose values decide what is scored; any other text gets a hostile one before it."""
 
-CR_NAMES = (
-    "{x}{{7+7}} $x$ 'q'__seed1_proposed",
-    "=1+1 [x](y)__seed1_proposed",
-)
+CR_NAMES = ("{x}{{7+7}} $x$ 'q'__seed1_proposed", "=1+1 [x](y)__seed1_proposed")
 
 
 def poisoned(value: Any, text: str, key: str = "") -> Any:

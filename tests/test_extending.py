@@ -25,16 +25,6 @@ NOTEBOOK = Path(__file__).resolve().parents[1] / "notebooks" / "run.ipynb"
 COMMANDS = [line for kind, text in BLOCKS if kind == "sh" for line in text.splitlines()]
 
 
-def write_answers(folder: Path) -> None:
-    """40 answers: every second one right but for its case, four of them empty."""
-    rows = []
-    for i in range(40):
-        answer = "" if i < 4 else ("PARIS" if i % 2 else "Rome")
-        topic = "cities" if i < 20 else "rivers"
-        rows.append({"id": f"q{i}", "topic": topic, "expected": "Paris", "answer": answer})
-    write_lines(folder / "answers__seed1_x.jsonl", rows)
-
-
 def write_notebook(folder: Path) -> None:
     """The generic notebook with the cell of the page, as somebody saves it in JupyterLab."""
     nb = nbformat.read(NOTEBOOK, as_version=4)
@@ -60,7 +50,13 @@ def stranger(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for condition, right in (("base", 0.7), ("tuned", 0.95)):
         for seed in (1, 2, 3):
             write_labels(folder / f"{condition}__seed{seed}_x.jsonl", right, seed, 80)
-    write_answers(folder)
+    # every second one right but for its case, four of them empty
+    answers = [""] * 4 + ["Rome", "PARIS"] * 18
+    rows = [
+        {"id": f"q{i}", "topic": "cities" if i < 20 else "rivers", "expected": "Paris", "answer": a}
+        for i, a in enumerate(answers)
+    ]
+    write_lines(folder / "answers__seed1_x.jsonl", rows)
     write_notebook(folder)
     return folder
 

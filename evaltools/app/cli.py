@@ -35,12 +35,13 @@ COMMANDS = {
     "rerun": "Make the results of a manifest.json again and compare.",
     "score": "Numbers of runs, without notebook and page.",
 }
-# command -> the module of `commands` that holds it; the others have a module of their name
+# command -> the module of `commands` that holds it; the others stand in `runs`
 MODULES = {
-    **dict.fromkeys(("gate", "rerun"), "results"),
-    **dict.fromkeys(
-        ("check", "compare", "demo", "gallery", "plan", "rank", "report", "score"), "runs"
-    ),
+    "calibrate": "calibrate",
+    "convert": "convert",
+    "gate": "results",
+    "lab": "lab",
+    "rerun": "results",
 }
 
 # work is spread by --jobs: threads of the linear algebra library would only get in each other's way
@@ -69,7 +70,8 @@ def _messages() -> Iterator[None]:
 
 def load_command(name: str) -> click.Command:
     """The command of that name, one of COMMANDS."""
-    return getattr(import_module(f".commands.{MODULES.get(name, name)}", __package__), name)
+    module = import_module(f".commands.{MODULES.get(name, 'runs')}", __package__)
+    return getattr(module, name)
 
 
 class MainGroup(click.Group):

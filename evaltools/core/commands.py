@@ -45,10 +45,8 @@ class Number(click.FloatRange):
         return number
 
 
-def number(text: Any) -> float:
-    """A finite number."""
-    return Number()(text)
-
+# a finite number, of any size
+NUMBER = Number()
 
 # a run may also be example:NAME, a common prefix, or several joined by commas
 RUN = NameablePath(path_type=str)

@@ -75,7 +75,13 @@ class Workers:
             start = partial(_cluster, self.scheduler)
             call = partial(_like_here, Path.cwd(), versions(), call)
         elif n_processes < 2:
-            yield from _in_this_process(call, tasks)
+            for index, task in enumerate(tasks):
+                future: Future[Any] = Future()
+                try:
+                    future.set_result(call(*task))
+                except (Exception, SystemExit) as e:  # noqa: BLE001 - whoever asks for the result gets it
+                    future.set_exception(e)
+                yield index, future
             return
         lost = set(range(len(tasks)))
         indices: dict[Future[Any], int] = {}
@@ -96,19 +102,6 @@ class Workers:
                 why = WorkFailed("the process that worked on it was killed (out of memory?)")
                 future.set_exception(why)
             yield index, future
-
-
-def _in_this_process(
-    call: Call,
-    tasks: Tasks,
-) -> Ended:
-    for index, task in enumerate(tasks):
-        future: Future[Any] = Future()
-        try:
-            future.set_result(call(*task))
-        except (Exception, SystemExit) as e:  # noqa: BLE001 - whoever asks for the result gets it
-            future.set_exception(e)
-        yield index, future
 
 
 @contextmanager

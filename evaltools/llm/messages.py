@@ -222,14 +222,15 @@ class Limits:
     price: Prices | None = None
 
     def cost_of(self, taken: Call | Completion) -> float | None:
-        """The cost of a call or completion; None without a price or where a number of tokens is unknown.
+        """The cost of a call or completion; None without a price or where a number of tokens is unknown,
+        as it is of a request of none.
 
         >>> Limits(price=Prices(input=2, output=10)).cost_of(
         ...     Call(request="", tokens_in=1_000_000, tokens_out=100_000)
         ... )
         3.0
         """
-        if not self.price or taken.tokens_in is None or taken.tokens_out is None:
+        if not self.price or not taken.tokens_in or taken.tokens_out is None:
             return None
         return (taken.tokens_in * self.price.input + taken.tokens_out * self.price.output) / 1e6
 

@@ -383,16 +383,19 @@ def suite_of_run(path: str | Path) -> Suite:
 def group(runs: Iterable[Run]) -> Conditions:
     """Condition -> seed -> run.
 
-    Where all names tell a seed a condition is a run_id, in natural order; runs of one run_id in several modes make a
-    condition a mode. Else every run is a condition, in the order given. UsageError for two runs of one condition and
-    seed.
+    A condition is a run_id whose names tell a seed, runs of one run_id in several modes make a condition a mode, and a
+    run whose name tells no seed is a condition of its own. In natural order where all names tell a seed, else as given.
+    UsageError for two runs of one condition and seed.
     """
     runs = list(runs)
     if not runs:
         raise UsageError("no runs given")
-    named = [(run.name, "", "", run) for run in runs]
-    if all(RUN_NAME.match(run.name) for run in runs):
-        named = [(*condition_of(run.name), run) for run in runs]
+    tell_seed = [RUN_NAME.match(run.name) for run in runs]
+    named = [
+        (*(condition_of(run.name) if tells else (run.name, "", "")), run)
+        for run, tells in zip(runs, tell_seed)
+    ]
+    if all(tell_seed):
         named.sort(key=lambda entry: [natural(part) for part in entry[:3]])
     modes = defaultdict(set)
     for run_id, _, mode, _ in named:

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from .result import Result
     from .run import Run
 
+MIN_CONSTANT = 10  # fewest units for which a metric at one of its limits raises a check
+
 # most letters of the gist of a check in the trust line
 GIST = 60
 
@@ -130,9 +132,17 @@ def run_checks(run: Run) -> list[Check]:
     if run.suite.checks:
         with own_code(run.suite.file, f"checks of the suite {run.suite.name}: "):
             checks += run.suite.checks(run)
+    usable = set(run.headline)
     for check in checks:
         for name in check.blocks:
-            run.metric(name)  # says so of one that there is not, which would block nothing
+            usable.discard(run.metric(name).name)  # says so of one that there is not
+    alike = [
+        f"{run.title(row.metric)} = {row.value:g}"
+        for row in run.estimates[run.estimates["n_units"] >= MIN_CONSTANT].itertuples()
+        if row.metric in usable and row.value in run.formulas[row.metric].ends
+    ]
+    text = "The same in all samples: {metrics}"
+    checks += share_check("constant-metric", "info", text, len(alike), 0, metrics=first_ten(alike))
     # what was wrong with the input, but for what a check says under the same code
     stated = {check.code for check in checks}
     found = [problem for problem in run.manifest.problems if problem.code not in stated]

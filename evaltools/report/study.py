@@ -252,7 +252,7 @@ class Study(Result):
         >>> import evaltools as et
         >>> cmp = et.compare("example:memfin/plain_llm", "example:memfin/memory_agent")
         >>> cmp.plan("m1_key_coverage", 0.3, seeds=[1])["samples"].tolist()
-        [7.0]
+        [10.0]
         """
         return plan(
             self.labelled(self.baseline, *self.candidates),

@@ -170,7 +170,7 @@ def findings(shown: Result) -> list[Parts]:
         rows = shown.rows_of(*shown.headline).dropna(subset="value").head(1)
     found = [text(row, shown.resampling) for row in rows.to_dict("records")]
     why = [check.message for check in shown.doubts() if check.level == "blocking"]
-    return found or [(say("No headline metric can be measured"), listed(why[:1]))]
+    return found or [(say("No headline metric can be judged"), listed(why[:1]))]
 
 
 def outcomes(shown: Result) -> list[str]:

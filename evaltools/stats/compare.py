@@ -289,7 +289,9 @@ def _test(
         if len(own) < 2:
             continue
         # p and intervals of a family hold together
-        p, critical = max_t(by_unit[:, own.index], n_permutations, resampling.seed, level)
+        p, critical = max_t(
+            by_unit[:, own.index], n_permutations, resampling.seed, level, own["mid"].to_numpy()
+        )
         adjusted = np.fmax(own["p_value"], np.fmax(p, holm(own["p_seeds"])))
         rows.loc[own.index, "p_adjusted"] = adjusted
         if level:

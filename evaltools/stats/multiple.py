@@ -129,18 +129,20 @@ def max_t(
     n_permutations: int,
     seed: int,
     level: float | None = None,
+    mid: Array | bool = False,
 ) -> tuple[Array, Array]:
     """Studentised step-down max-T over shared sign flips of differences (units, tests): (p of each, c of each).
 
     T is the sum of the differences over the root of their sum of squares, which no sign pattern
     changes. From the largest T on, the adjusted p is the share of patterns whose largest T, among
-    this test and those with a smaller one, is no smaller. So a hopeless test costs the others
-    nothing. c is the 1 - level quantile of the same largest T, for the interval; nan for the smallest T, which is
-    left alone, and without a level.
+    this test and those with a smaller one, is no smaller (`mid`: as `sign_flip` has it), and no less than those before.
+    So a hopeless test costs the others nothing. The smallest T is left alone: its own p, which is not made again here,
+    counts beside this one. c is the 1 - level quantile of the same largest T, for the interval; nan for the smallest T
+    and without a level.
 
     >>> d = np.column_stack([np.ones(6), np.ones(6)])
-    >>> max_t(d, 10_000, 0)[0].tolist()
-    [0.03125, 0.03125]
+    >>> max_t(d, 10_000, 0)[0].tolist(), max_t(d, 10_000, 0, mid=True)[0].tolist()
+    ([0.03125, 0.03125], [0.015625, 0.015625])
     """
     d = differences
     size = np.sqrt((d**2).sum(axis=0))
@@ -148,14 +150,17 @@ def max_t(
     observed = np.abs(scaled.sum(axis=0))
     order = np.argsort(observed, kind="stable")
     scaled = scaled[:, order]
-    ordered = observed[order] * (1 - 1e-9)
+    ordered = observed[order]
+    mid = np.broadcast_to(mid, len(order))[order]
     differs = scaled.any(axis=1)
     at_least = np.zeros(len(order))
     n_patterns = 0
     largest: list[Array] = []
     for sums in _null_sums(scaled[differs], n_permutations, seed):
         highest = np.maximum.accumulate(np.abs(sums), axis=1)
-        at_least += (highest >= ordered).sum(axis=0)
+        larger = highest > ordered * (1 + 1e-9)
+        as_large = highest >= ordered * (1 - 1e-9)
+        at_least += np.where(mid, larger / 2 + as_large / 2, as_large).sum(axis=0)
         n_patterns += len(highest)
         if level:  # ranks have thousands of tests, and no intervals
             largest.append(highest)
@@ -164,6 +169,7 @@ def max_t(
         len(order),
         np.nan,
     )
+    at_least[0] = 0  # alone, where its own p stands
     # from the largest T on no adjusted p is below one before it
     adjusted[order] = np.maximum.accumulate(at_least[::-1] / n_patterns)[::-1]
     if level:
@@ -221,10 +227,9 @@ def p_random(
 
 
 def _own_values(cells: Cells) -> Array:
-    """The metric of each unit by itself, over all seeds, of those that are measured."""
-    of_units = cells.per_unit()
-    value = of_units.formula.values(of_units.sums.sum(axis=1))
-    return value[of_units.takes_part & ~np.isnan(value)]
+    """The metric of each sample or unit by itself, over all seeds, of those that are measured."""
+    value = cells.formula.values(cells.sums.sum(axis=1))
+    return value[cells.takes_part & ~np.isnan(value)]
 
 
 def lacking(
@@ -270,12 +275,10 @@ def lacking(
         is_missing = lacks[-1].any(axis=0)
         if is_missing.any():
             on_both = a.present.any(axis=0) & b.present.any(axis=0)
-            p.append(
-                p_random(
-                    _own_values(other.where(is_missing)),
-                    _own_values(other.where(on_both & ~is_missing)),
-                )
-            )
+            parts = [other.where(is_missing), other.where(on_both & ~is_missing)]
+            # by units and by their samples: the few that a cluster lacks vary more than the mean of a cluster
+            of_units = p_random(*(_own_values(part.per_unit()) for part in parts))
+            p.append(max(of_units, p_random(*map(_own_values, parts))))
         kept = replace(side, sums=side.sums * (1 - part)[..., None])
         added = (part[..., None] * weight).sum(axis=1)
         # of several ratios the one that lacks most

@@ -134,11 +134,7 @@ def test_what_is_no_file_is_an_error_and_not_waited_for(
     ],
 )
 def test_names_that_cannot_be_write_nothing(
-    run: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: list[str],
-    message: str,
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
 ) -> None:
     for copy in ("b/run", "b/RUN", "second"):
         shutil.copytree(run, tmp_path / copy)
@@ -177,11 +173,7 @@ def test_a_result_of_something_else_is_not_replaced(
 
 @pytest.mark.parametrize(
     ("bound", "status", "streams"),
-    [
-        ("n=0", 0, "| true"),
-        ("nosuch=0", 2, "2>/dev/full"),
-        ("n=999", 1, "<&- >&- 2>&-"),
-    ],
+    [("n=0", 0, "| true"), ("nosuch=0", 2, "2>/dev/full"), ("n=999", 1, "<&- >&- 2>&-")],
 )
 def test_closed_streams_change_no_status(
     one_of_many: Path, bound: str, status: int, streams: str

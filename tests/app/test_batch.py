@@ -29,10 +29,7 @@ from .small_report import (
 )
 
 # a signal to the command alone, or to all of its processes as a terminal sends it
-SIGNALS = [
-    (signal.SIGINT, os.killpg),
-    (signal.SIGKILL, os.kill),
-]
+SIGNALS = [(signal.SIGINT, os.killpg), (signal.SIGKILL, os.kill)]
 
 INTERRUPTED = "interrupted: what is finished is kept, the same command goes on from there\n"
 
@@ -58,7 +55,10 @@ def test_a_killed_batch_goes_on_where_it_was(undisturbed: Path, tmp_path: Path) 
         assert "Traceback" not in errors if is_killed else errors == INTERRUPTED
         for path, identity in finished.items():
             assert identity_of(path) == identity, f"{path} was made again"
-        finished = {path: identity_of(path) for path in finished_files(out)}
+        # the files of all results, and those of the first report
+        folders = [out / "results", out / "reports" / NAMES[0]]
+        found = {path for folder in folders for path in folder.rglob("*") if path.is_file()}
+        finished = {path: identity_of(path) for path in found if ".part" not in str(path)}
         assert [f.parent.name for f in out.glob("reports/*/metric_report.ipynb")] == NAMES[:1]
         for file in waiting:
             file.unlink()
@@ -70,13 +70,6 @@ def test_a_killed_batch_goes_on_where_it_was(undisturbed: Path, tmp_path: Path) 
     for path, identity in finished.items():
         assert identity_of(path) == identity, f"{path} was made again"
     assert files(out, *TIMED) == files(undisturbed / "outputs", *TIMED)
-
-
-def finished_files(out: Path) -> list[Path]:
-    """The files of all results, and those of the first report."""
-    folders = [out / "results", out / "reports" / NAMES[0]]
-    found = [path for folder in folders for path in folder.rglob("*")]
-    return [path for path in found if path.is_file() and ".part" not in str(path)]
 
 
 def identity_of(path: Path) -> tuple[int, int]:

@@ -6,12 +6,7 @@ import pandas as pd
 import pytest
 
 import evaltools as et
-from evaltools.core.estimates import (
-    Check,
-    checks_of_runs,
-    lacking,
-    one_sided_missing,
-)
+from evaltools.core.estimates import Check, checks_of_runs, lacking, one_sided_missing
 from evaltools.core.messages import UsageError
 from evaltools.report.first_screen import run_checks
 from evaltools.report.text import number
@@ -28,6 +23,12 @@ def test_a_level_and_a_metric_that_there_are_not_are_refused() -> None:
     typo = replace(run.suite, checks=lambda run: [Check("code", "blocking", "", blocks=("mm",))])
     with pytest.raises(UsageError, match="no metric 'mm'"):
         run_checks(replace(run, suite=typo))
+
+
+def test_a_metric_at_its_limit_in_all_of_ten_samples_is_named() -> None:
+    rows = [{"id": i, "metric": "m", "value": i > 0} for i in range(11)]
+    found = [codes(et.evaluate("table", part).checks) for part in (rows[1:], rows, rows[2:])]
+    assert ["constant-metric" in each for each in found] == [True, False, False]
 
 
 def test_runs_that_lack_units() -> None:

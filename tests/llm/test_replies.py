@@ -18,14 +18,7 @@ from tests.model_server import says
 from .calls import KEY, Reply, ask, body, label
 
 
-@pytest.mark.parametrize(
-    "raw",
-    [
-        b"<html>",
-        b'{"choices": []}',
-        b"[" * 100_000,
-    ],
-)
+@pytest.mark.parametrize("raw", [b"<html>", b'{"choices": []}', b"[" * 100_000])
 def test_a_body_that_is_no_completion(raw: bytes) -> None:
     (answer,), _ = ask(lambda s: Sent(body=raw), body())
     assert answer.error == "the answer is not a chat completion with a text"
@@ -121,7 +114,7 @@ def test_what_a_call_took_is_priced_and_usage_that_is_no_sensible_number_is_null
     call = answer.call
     assert (call.model, call.finish_reason, call.attempts) == ("m-1", "stop", 1)
     assert (call.tokens_in, call.tokens_out, call.tokens_cached) == (known, 5, 4)
-    assert call.cost == (None if known is None else pytest.approx((2 * known + 10 * 5) / 1e6))
+    assert call.cost == (None if not known else pytest.approx((2 * known + 10 * 5) / 1e6))
 
 
 @pytest.mark.parametrize("status", [200, 302, 500])

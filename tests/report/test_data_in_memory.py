@@ -86,10 +86,7 @@ def test_a_result_of_data_in_memory_is_kept_and_read_again(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (
-            SCORES.drop(columns="id"),
-            "data:1: id: Field required",
-        ),
+        (SCORES.drop(columns="id"), "data:1: id: Field required"),
         (
             [{"id": "a", "metric": "m", "value": 1}, {"metric": "m", "values": 1}],
             "data:2: id: Field required",

@@ -11,16 +11,7 @@ from evaltools.core.messages import speaking
 from evaltools.report.notebook import build
 
 from ..accessibility import findings
-from .gallery_results import (
-    FEW,
-    OUTSIDE,
-    REVIEW,
-    conflict_review,
-    report,
-    result,
-    rows,
-    summary,
-)
+from .gallery_results import FEW, OUTSIDE, REVIEW, conflict_review, report, result, rows, summary
 
 pytestmark = pytest.mark.browser
 

@@ -166,7 +166,7 @@ def test_where_no_headline_metric_can_be_measured_that_is_said() -> None:
     runs = [void("a", 0), void("b", 1), void("c", 2)]
     cmp, study = et.compare(*runs[:2]), et.study(runs)
     for shown in (cmp, study):
-        assert "No headline metric can be measured: nothing was asked" in repr(shown)
+        assert "No headline metric can be judged: nothing was asked" in repr(shown)
         assert "nothing was asked" in shown._repr_html_()
         assert shown["k"]["delta"] > 0
         assert shown["m"]["verdict"] == "not measured"

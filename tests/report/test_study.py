@@ -29,6 +29,7 @@ def test_modes_and_doubled_seeds(study: et.Study) -> None:
     first = study.results[0]
     runs = [renamed(first, n) for n in ("a__seed1_x", "a__seed1_y", "b__seed1_x")]
     assert list(group(runs)) == ["a_x", "a_y", "b"]
+    assert list(group([renamed(first, "api"), *runs[::-2]])) == ["api", "b", "a"]
     with pytest.raises(et.UsageError, match="are runs of one condition and seed"):
         group([runs[0], runs[0]])
     other = replace(runs[2], data=first.data.assign(text="?"))

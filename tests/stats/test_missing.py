@@ -118,6 +118,10 @@ def test_clusters_missing_whole_are_so_many_values() -> None:
     assert (found["missing_candidate"], found["not_random"]) == (30, False)
     found = row(compared({"": a}, {"": without(a, range(90, 120))}))
     assert found["not_random"]
+    # one of ten in each cluster, none a hit where one of the nine others is: what chance gives
+    hits = a.assign(hit=a["item"] % 10 == 0)
+    found = row(compared({"": hits}, {"": without(hits, range(1, 120, 10))}), "rate")
+    assert (found["missing_candidate"], found["not_random"]) == (12, False)
 
 
 def test_fewer_than_three_missing_must_hold_at_both_ends() -> None:

@@ -66,8 +66,11 @@ def test_max_t_of_copies_is_one_test_and_of_others_no_more_than_holm() -> None:
     several = rng.normal([0.9, 0.4, 0.0], 1, (12, 3))
     joint, critical = max_t(several, 10_000, 0, 0.05)
     alone = sign_flip(several, 10_000, 0)
-    assert (joint >= alone - 1e-12).all() and (joint <= 3 * alone + 1e-12).all()
+    assert (joint <= 3 * alone + 1e-12).all()
     assert 2.0 < np.nanmax(critical) < np.sqrt(12)
+    # five gains beside a hopeless test: no more than their own mid-p, which is added where p is made
+    hopeless = np.column_stack([np.arange(30) < 5, -np.ones(30)])
+    assert max_t(hopeless, 10_000, 0, mid=True)[0].max() < 1e-3
 
 
 def test_ranks_hold_what_is_shown() -> None:

@@ -11,13 +11,13 @@ from click.exceptions import Exit
 from pandas import DataFrame
 
 from ...core.commands import (
+    NUMBER,
     PATH,
     RUN,
     SuiteGroup,
     added,
     files_argument,
     lang_option,
-    number,
     out_option,
     quiet_option,
     runs_argument,
@@ -215,7 +215,7 @@ def rank(
 @click.option(
     "--difference",
     required=True,
-    type=number,
+    type=NUMBER,
     metavar="X",
     help="The difference, in the metric's own unit.",
 )
@@ -265,7 +265,8 @@ def plan(
     show_frame(planned.dropna(axis="columns", how="all"))
     echo()
     paragraph(
-        f"samples: units ({pilot.suite.unit}); samples_low to samples_high: what these runs leave open."
+        f"samples: units ({pilot.suite.unit}), of clusters their samples; samples_low to samples_high: what these "
+        "runs leave open."
     )
     if 1 in seeds:
         paragraph(

@@ -300,7 +300,19 @@ def write_artifacts(
     turns = result.units.dropna(subset="turn_pair_id")[list(TURN_EVAL)]
     write_jsonl(folder / "turn_eval.jsonl", plain_rows(turns))
     write_json(folder / "metrics_summary.json", metrics_summary(result))
-    write_text(folder / "report.md", report_md(result))
+    n = counters(result.data)
+    text = [
+        f"# MemFin: {markdown(result.name)}\n",
+        f"{n['total_dialogs']} dialogues: {n['valid_dialogs']} valid, {n['skipped_dialogs']} skipped, "
+        f"{n['failed_dialogs']} failed; {n['total_turn_pairs']} turns.\n",
+        f"Intervals ({result.resampling.percent}) resample dialogues. N/A: not measured. "
+        "Micro: over turns; macro: mean of dialogues.\n",
+        f"## Metrics\n\n{markdown_table(text_table(result.estimates))}",
+        f"## Eligibility\n\n{markdown_table(eligibility(result))}",
+        *(f"{markdown(line)}\n" for line in check_lines(result.checks)),
+        f"`{result.signature}`\n",
+    ]
+    write_text(folder / "report.md", "\n".join(text))
 
 
 def metrics_summary(result: Run) -> Fields:
@@ -312,6 +324,7 @@ def metrics_summary(result: Run) -> Fields:
     """
     values = result.to_dict()
     first_rows = result.data.drop_duplicates("dialog_id").set_index("dialog_id")
+    sums = result.data.groupby("dialog_id", sort=False).sum(numeric_only=True, min_count=1)
     states = eligibility(result).set_index("measure")
     texts = {
         name: ", ".join(first_rows[name].dropna().unique()) or None
@@ -328,7 +341,7 @@ def metrics_summary(result: Run) -> Fields:
         # M2 has values of dialogues only: both are the same
         of_dialogs = {name: of_turns[name] + MACRO for name in measure["means"]} or of_turns
         columns = {METRICS[metric].numerator: name for name, metric in of_dialogs.items()}
-        by_dialog = first_rows[list(columns)].dropna(how="all").rename(columns=columns)
+        by_dialog = sums[list(columns)].dropna(how="all").rename(columns=columns)
         measures[measure["stored"]] = {
             "metric_name": measure["stored"],
             "micro": {name: values[metric] for name, metric in of_turns.items()},
@@ -343,25 +356,3 @@ def metrics_summary(result: Run) -> Fields:
         "metrics": measures,
         "counters": counters(result.data),
     }
-
-
-def report_md(result: Run) -> str:
-    """The numbers of a run as one Markdown page.
-
-    Metrics with intervals, eligibility, checks, signature.
-    """
-    n = counters(result.data)
-    return "\n".join(
-        [
-            f"# MemFin: {markdown(result.name)}\n",
-            f"{n['total_dialogs']} dialogues: {n['valid_dialogs']} valid, "
-            f"{n['skipped_dialogs']} skipped, {n['failed_dialogs']} failed; "
-            f"{n['total_turn_pairs']} turns.\n",
-            f"Intervals ({result.resampling.percent}) resample dialogues. N/A: not measured. "
-            "Micro: over turns; macro: mean of dialogues.\n",
-            f"## Metrics\n\n{markdown_table(text_table(result.estimates))}",
-            f"## Eligibility\n\n{markdown_table(eligibility(result))}",
-            *(f"{markdown(line)}\n" for line in check_lines(result.checks)),
-            f"`{result.signature}`\n",
-        ]
-    )

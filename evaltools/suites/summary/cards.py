@@ -121,8 +121,6 @@ def sample_view(shown: Run | Study) -> SampleView:
     )
 
 
-Evidence = Fields
-
 # characters of a sentence that a reason shows on either side of a value of the summary, and of the source
 OF_SUMMARY = 12
 OF_SOURCE = 24
@@ -190,7 +188,7 @@ def why(
 
 
 def compared(
-    entity: Evidence,
+    entity: Fields,
     case: Case,
 ) -> str:
     """What the summary says, and what the source does."""
@@ -210,12 +208,12 @@ def compared(
 
 
 def source_sentence(
-    place: Evidence | None,
+    place: Fields | None,
     contexts: Names,
 ) -> str:
     """The sentence around a place of the contexts; "" without one."""
     return around(contexts[place["context"]], place["context_at"]) if place else ""
 
 
-def _quoted(phrases: Iterable[Evidence]) -> list[str]:
+def _quoted(phrases: Iterable[Fields]) -> list[str]:
     return [f"“{phrase['text'].strip()}”" for phrase in phrases]

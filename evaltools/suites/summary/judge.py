@@ -220,6 +220,7 @@ def judge_units(
         if columns.get("_decided_by") == "llm":
             if metric == "summary_accuracy":  # the judge's score is the share of what is supported
                 judged.at[row, "any_unsupported"] = columns[""] < 1
+                judged.at[row, "any_unsupported_measured"] = True
             if rules.passed(metric, columns[""]):
                 evidence["rules"] = {
                     name: evidence.pop(name) for name in [*evidence] if name not in FOR

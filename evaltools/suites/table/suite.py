@@ -48,10 +48,7 @@ class Survey(NamedTuple):
 
 
 def survey(path: Path, problems: Problems) -> Survey:
-    """The content of a file, which is read again only after it changed.
-
-    InputError for a file that is not in the long form.
-    """
+    """The content of a file, which is read again only after it changed; InputError where it is not in the long form."""
     File(path, problems)
     try:
         return _survey(path)
@@ -64,13 +61,6 @@ def survey(path: Path, problems: Problems) -> Survey:
 def _survey(path: Path) -> Survey:
     file = File(path, Problems("skip"))
     rows, has_directions = read(file)
-    keys = rows[["condition", "seed"]]
-    of_runs = keys.drop_duplicates()
-    if max(len(of_runs), rows["metric"].nunique()) > MAX_NAMES:
-        message = (
-            f"more than {MAX_NAMES:,} metrics or runs; expected one metric on one sample, a row"
-        )
-        raise file.fatal("wrong-columns", message)
     # rows without a seed where others of the condition have one would be a run of their own
     seeds = rows["seed"].notna().groupby(rows["condition"], dropna=False)
     is_partial = rows["seed"].isna() & seeds.transform("any")
@@ -81,8 +71,14 @@ def _survey(path: Path) -> Survey:
         "expected a seed, as other rows of this condition have one, got nothing",
         "seed",
     )
-    if is_partial.any():
-        raise InputError(file.problems)
+    rows = rows[~is_partial]
+    keys = rows[["condition", "seed"]]
+    of_runs = keys.drop_duplicates()
+    if max(len(of_runs), rows["metric"].nunique()) > MAX_NAMES:
+        message = (
+            f"more than {MAX_NAMES:,} metrics or runs; expected one metric on one sample, a row"
+        )
+        raise file.fatal("wrong-columns", message)
     clusters = rows[["id", "cluster"]].dropna().drop_duplicates()
     _report(
         file,
@@ -102,7 +98,7 @@ def _survey(path: Path) -> Survey:
         except UsageError as e:
             raise file.fatal("bad-field", str(e), line=line, field="condition") from None
     codes = keys.groupby(list(keys), sort=False, dropna=False).ngroup()
-    rows["run"] = pd.Categorical.from_codes(codes, runs)
+    rows = rows.assign(run=pd.Categorical.from_codes(codes, runs))
     default: Better = "none" if has_directions else "higher"
     return Survey(runs, rows, _metrics(rows, default, file), file.problems)
 
@@ -158,8 +154,6 @@ def _metrics(
         # one odd cell, which is reported, changes nothing for the others; of two as common none counts
         commonest = of_metric[METRIC_COLUMNS].mode().reindex([0, 1])
         direction, low, high = commonest.loc[0].where(commonest.loc[1].isna())
-        measured = of_metric[of_metric["den"] > 0]
-        is_binary = bool((measured["num"].isin([0, 1]) & (measured["den"] == 1)).all())
         bounds = None if pd.isna(low + high) else (float(low), float(high))
         key = re.sub(r"\W", "_", str(name))
         while key in metrics:
@@ -171,10 +165,17 @@ def _metrics(
             denominator=f"den_{key}",
             group="Scores",
             better=DIRECTIONS.get(direction, default),
-            proportion=is_binary,
+            proportion=_is_binary(of_metric, *(bounds or (-inf, inf))),
             bounds=bounds,
         )
     return tuple(metrics.values())
+
+
+def _is_binary(rows: DataFrame, low: float, high: float) -> bool:
+    """Whether all values of a metric are 0 or 1, but for second rows and those outside of limits, which count nowhere."""
+    is_second = rows.duplicated(["condition", "seed", "id", "trial"])
+    counted = rows[~is_second & (rows["num"] / rows["den"]).between(low, high)]
+    return bool((counted["num"].isin([0, 1]) & (counted["den"] == 1)).all())
 
 
 def score(
@@ -356,14 +357,11 @@ class TableOptions(SuiteOptions):
 
     def with_metrics(
         self,
-        metrics: tuple[Metric, ...],
+        content: Survey,
         source: str,
     ) -> TableOptions:
-        """The options with the metrics of a file, limits and directions as declared.
-
-        UsageError for an option that names a metric which the file, `source`, does not have.
-        """
-        changes: dict[str, Fields] = {metric.name: {} for metric in metrics}
+        """The options with the metrics of a file (`source`), limits and directions as declared; UsageError for others."""
+        changes: dict[str, Fields] = {metric.name: {} for metric in content.metrics}
 
         def change(name: str, **fields: Any) -> None:
             if name not in changes:
@@ -382,12 +380,13 @@ class TableOptions(SuiteOptions):
                 raise UsageError(
                     f"--bounds {text!r}: expected NAME=LOW,HIGH with LOW below HIGH, both finite (in Python a pair)"
                 )
-            change(name, bounds=(low, high))
+            is_binary = _is_binary(content.rows[content.rows["metric"] == name], low, high)
+            change(name, bounds=(low, high), proportion=is_binary)
         for name in self.lower:
             change(name, better="lower")
         for name in self.higher:
             change(name, better="higher")
-        found = [replace(metric, **changes[metric.name]) for metric in metrics]
+        found = [replace(metric, **changes[metric.name]) for metric in content.metrics]
         return self.model_copy(update={"found": tuple(found)})
 
 
@@ -404,7 +403,7 @@ def locate(
         raise UsageError(f"{path} holds {len(names)} runs, name one of them: {first_names(names)}")
     problems.merge(content.problems)
     problems.raise_if_failed()
-    options = options.with_metrics(content.metrics, shown_path(path))
+    options = options.with_metrics(content, shown_path(path))
     return Source(name or names[0], {"scores": path}, options)
 
 
@@ -428,7 +427,7 @@ def checks(run: Run) -> Checks:
     yield from share_check(
         "errored-rows",
         "warning",
-        "{n} of {of} rows failed with an error: {causes}. {k} of them have a value and are measured.",
+        "{n} of {of} samples have an error: {causes}. {k} of them have a value of some metric, which counts.",
         n,
         of,
         causes=listed,

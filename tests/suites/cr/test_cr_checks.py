@@ -133,5 +133,5 @@ def test_a_run_without_any_reply_means_nothing(tmp_path: Path) -> None:
     assert check is not None and (check.n, check.of, check.level) == (12, 12, "blocking")
     study = et.compare(nothing, scored(tmp_path / "fine", golds, golds))
     for shown in (study, nothing):
-        first = "No headline metric can be measured: for 12 of 12 samples the runner could not"
+        first = "No headline metric can be judged: for 12 of 12 samples the runner could not"
         assert outcomes(shown)[0].startswith(first)

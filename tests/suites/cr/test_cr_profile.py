@@ -16,19 +16,10 @@ A, B = tup("a#x", "cream"), tup("b#y", "scent")
 
 def row(text_id: str, final: list[dict[str, Any]], profile: str | None) -> dict[str, Any]:
     meta = {"text_id": text_id, "input_text": "cream and scent", "profile": profile}
-    return {
-        "meta": meta,
-        "final_result": {"final_tuples": final},
-        "gold_tuples": [A],
-    }
+    return {"meta": meta, "final_result": {"final_tuples": final}, "gold_tuples": [A]}
 
 
-ROWS = [
-    row("s1", [A], "old"),
-    row("s2", [B], "old"),
-    row("s3", [A], "new"),
-    row("s4", [A], None),
-]
+ROWS = [row("s1", [A], "old"), row("s2", [B], "old"), row("s3", [A], "new"), row("s4", [A], None)]
 
 
 def folder(path: Path, rows: list[dict[str, Any]], override: dict[str, Any] | None = None) -> Path:

@@ -7,11 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaltools.suites.cr.schema import TupleRow
-from evaltools.suites.cr.tuples import (
-    normalize_ref,
-    normalize_term,
-    read_tuple,
-)
+from evaltools.suites.cr.tuples import normalize_ref, normalize_term, read_tuple
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,7 @@ from typing import Any
 
 import pytest
 
-from evaltools.suites.memfin.rules import (
-    compliance,
-    contradictions,
-    disclosure,
-    explainability,
-)
+from evaltools.suites.memfin.rules import compliance, contradictions, disclosure, explainability
 from evaltools.suites.memfin.schema import Compliance, Dialog, Turn, TurnTags
 
 

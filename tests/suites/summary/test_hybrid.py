@@ -86,7 +86,10 @@ def test_the_policy_holds_the_judge_only_where_one_is_asked(asked: list[Question
 SOURCE = "의원 공제는 1만원, 상급종합병원 공제는 2만원입니다. 예방접종은 보상하지 않습니다."
 
 
-def contested_case(tmp_path: Path) -> Path:
+def test_a_confident_judge_settles_what_the_rules_cannot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = answering(monkeypatch, lambda _: replies(score=0.95, confidence=0.9))
     case = {
         "id": "a",
         "answer": "의원 공제 1만원. 예방접종도 보상됨. 한도를 안내함.",
@@ -95,14 +98,6 @@ def contested_case(tmp_path: Path) -> Path:
     }
     path = tmp_path / "cases.jsonl"
     write_lines(path, [case])
-    return path
-
-
-def test_a_confident_judge_settles_what_the_rules_cannot(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen = answering(monkeypatch, lambda _: replies(score=0.95, confidence=0.9))
-    path = contested_case(tmp_path)
     run = evaluate("summary", path, n_resamples=100, out=tmp_path, judge="hybrid", judge_model="m")
     assert {metric: why for _, metric, why in seen} == {
         "summary_accuracy": "a source may say otherwise",
@@ -139,7 +134,7 @@ def test_what_the_rules_did_not_measure_is_never_blended(
     run = evaluate("summary", file, judge="hybrid", judge_model="m", n_resamples=100)
     case = run.units.iloc[0]
     found = [case[f"summary_accuracy{end}"] for end in ("", "_measured", "_state")]
-    assert found == [score, measured, state]
+    assert [*found, case["any_unsupported"] == 0] == [score, measured, state, measured]
     assert "the judge says 1.00 (왜)" in next(why(case, "summary_accuracy"))
 
 

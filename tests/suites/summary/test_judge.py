@@ -110,11 +110,7 @@ def test_the_example_reply_in_each_prompt_passes_the_check(metric: str) -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [
-        {"model": " "},
-        {"confidence": float("nan")},
-        {"base_url": "https://user:hunter2@host/v1"},
-    ],
+    [{"model": " "}, {"confidence": float("nan")}, {"base_url": "https://user:hunter2@host/v1"}],
 )
 def test_options_that_make_no_sense_show_no_secret(changes: dict[str, object]) -> None:
     options = {f"judge_{name}": value for name, value in {"model": "m", **changes}.items()}

@@ -10,10 +10,7 @@ from click.testing import CliRunner
 from evaltools.app.cli import main
 from evaltools.core.messages import InputError, Problems
 from evaltools.core.records import File
-from evaltools.suites.summary.rules import (
-    load_rules,
-    read_rules,
-)
+from evaltools.suites.summary.rules import load_rules, read_rules
 from evaltools.suites.summary.scoring import score_case
 from tests.files import read_json, write_lines
 

@@ -25,10 +25,7 @@ from .tables import FEW, KINDS, ROW, ROWS, put
             {**ROW, "id": "b", "value": float("inf")},
             "value: expected a number below 1e+70 in size, got ",
         ),
-        (
-            {**ROW, "id": "b", "value": -1},
-            "b: acc: -1 is not within 0 and 1 [out-of-bounds]",
-        ),
+        ({**ROW, "id": "b", "value": -1}, "b: acc: -1 is not within 0 and 1 [out-of-bounds]"),
     ],
 )
 def test_bad_rows_are_named_with_their_line(
@@ -45,7 +42,8 @@ def test_bad_rows_are_named_with_their_line(
     done = call(*score, "--on-error", "skip")
     assert "n = 2" in done.output and "(1 in all)" in " ".join(done.output.split())
     run = et.load(tmp_path / "out/results/scores")
-    assert run["acc"]["n_units"] == 2  # the other row and c
+    # the other row and c, which are a proportion whatever was left out
+    assert run["acc"]["n_units"] == 2 and run.metric("acc").proportion
     assert "Caution: This run is not complete: 1 ×" in repr(run)
 
 
@@ -128,6 +126,7 @@ def test_a_seed_in_some_rows_of_a_condition_only_is_bad_input(tmp_path: Path) ->
     with pytest.raises(et.InputError) as error:
         et.evaluate("table", path)
     assert [(p.line, p.field) for p in error.value.problems] == [(3, "seed"), (4, "seed")]
+    assert et.evaluate("table", path, on_error="skip").n_units == 1
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,7 @@ from typing import Any
 
 import pytest
 
-from evaltools.suites.cr.inference.protocol import (
-    LETTERS,
-    Episode,
-    as_text,
-    retrieved,
-    shape,
-)
+from evaltools.suites.cr.inference.protocol import LETTERS, Episode, as_text, retrieved, shape
 
 TEXT = "보습은 좋지만 향이 안 좋아요"  # Korean, short, with a negation and a contrast
 
