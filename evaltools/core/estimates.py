@@ -237,15 +237,14 @@ def checks_of_runs(runs: Sequence[Sequence[Check]]) -> list[Check]:
             if any(check.message != message for check in checks):
                 text = "{message} (in {runs} of {total} runs; this in the worst)"
             message = say(text, message=message, runs=len(checks), total=len(runs))
-        combined.append(
-            replace(
-                worst,
-                message=message,
-                n=sum(check.n for check in checks),
-                of=sum(check.of for check in checks),
-                blocks=tuple(dict.fromkeys(chain(*(check.blocks for check in checks)))),
-            )
+        whole = replace(
+            worst,
+            message=message,
+            n=sum(check.n for check in checks),
+            of=sum(check.of for check in checks),
+            blocks=tuple(dict.fromkeys(chain(*(check.blocks for check in checks)))),
         )
+        combined.append(whole)
     return worst_first(combined)
 
 

@@ -113,15 +113,12 @@ class Manifest(Member):
 
     def write(self, folder: Path) -> Self:
         """Write it, the last file of a folder, with the hashes of all that are not hidden; returns it with these."""
-        manifest = self.model_copy(
-            update={
-                "files": {
-                    path.relative_to(folder).as_posix(): sha256(path)
-                    for path in sorted(folder.rglob("[!.]*"))
-                    if path.is_file()
-                }
-            }
-        )
+        hashes = {
+            path.relative_to(folder).as_posix(): sha256(path)
+            for path in sorted(folder.rglob("[!.]*"))
+            if path.is_file()
+        }
+        manifest = self.model_copy(update={"files": hashes})
         write_json(folder / NAME, manifest.model_dump(mode="json", exclude_unset=True))
         return manifest
 
@@ -199,9 +196,8 @@ def whole_folder(
     existing = next(folder for folder in target.parents if folder.exists())
     if not os.access(f"{existing}/.", os.W_OK):
         raise UsageError(f"{existing} is no folder that can be written to; give another --out")
-    with tempfile.TemporaryDirectory(
-        **beside(existing / target.name), ignore_cleanup_errors=True
-    ) as part:
+    aside = beside(existing / target.name)
+    with tempfile.TemporaryDirectory(**aside, ignore_cleanup_errors=True) as part:
         new = Path(part) / "new"
         new.mkdir()
         for name in carried:

@@ -366,8 +366,7 @@ def _translated(kind: Any) -> Any:
         return msgspec.Raw if kind is Any else kind
     origin = Union if origin is UnionType else origin
     # of several kinds, objects of other shapes than the model's are left to pydantic
-    return origin[
-        tuple(
-            None if (part, origin) == (Any, Union) else _translated(part) for part in get_args(kind)
-        )
-    ]
+    parts = (
+        None if (part, origin) == (Any, Union) else _translated(part) for part in get_args(kind)
+    )
+    return origin[tuple(parts)]

@@ -179,10 +179,10 @@ def is_current(
     is_known = suite.name in BUILT_IN or suite.file
     if not stored or not is_known:
         return False
+    contents = {role: content_hash(path) for role, path in source.files.items()}
     return (
         stored.model_dump(include=CURRENT) == planned.model_dump(include=CURRENT)
-        and {entry.role: entry.sha256 for entry in stored.inputs}
-        == {role: content_hash(path) for role, path in source.files.items()}
+        and {entry.role: entry.sha256 for entry in stored.inputs} == contents
         and not spoilt_files(folder, stored)
     )
 

@@ -346,9 +346,8 @@ FROM_FILES: dict[str, Suite] = {}
 
 def suite_names() -> list[str]:
     """The names of all suites, built-in ones first."""
-    return list(
-        dict.fromkeys([*BUILT_IN, *FROM_FILES, *sorted(entry_points(group=ENTRY_POINTS).names)])
-    )
+    installed = sorted(entry_points(group=ENTRY_POINTS).names)
+    return list(dict.fromkeys([*BUILT_IN, *FROM_FILES, *installed]))
 
 
 def get_suite(suite: Any) -> Suite:
