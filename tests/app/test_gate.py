@@ -119,9 +119,11 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         wrong[f"old__seed{seed}_x"] = {seed, 5, 6}
         wrong[f"new__seed{seed}_x"] = {seed, *range(5, 30)}
     files = [labels(out / f"{name}.jsonl", of_run) for name, of_run in wrong.items()]
-    files.append(labels(out / "few.jsonl", {1}, n=8))
-    files.append(labels(out / "two missing.jsonl", wrong["base"], n=38))
-    files.append(labels(out / "others.jsonl", {1}, first=100))
+    files += [
+        labels(out / "few.jsonl", {1}, n=8),
+        labels(out / "two missing.jsonl", wrong["base"], n=38),
+        labels(out / "others.jsonl", {1}, first=100),
+    ]
     for path in files:
         et.evaluate(suite, path, out=out, resampling=et.Resampling(n_resamples=200))
     et.evaluate(suite, files[0], name="of 90%", out=out, confidence=0.9, n_resamples=200)

@@ -100,9 +100,7 @@ def test_parameters_that_the_server_refuses_by_name_are_left_out_once() -> None:
     assert str(warning.message) == said
 
 
-def test_the_key_is_asked_for_only_where_something_is_sent(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_key_is_asked_for_only_where_something_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY")
     with pytest.raises(UsageError, match="OPENAI_API_KEY"):
         asked(None, body())  # type: ignore[arg-type]

@@ -101,18 +101,6 @@ def shown(value: Any, source: str) -> Any:
     return new_code_cell(source, outputs=[new_output("display_data", data=data, metadata=metadata)])
 
 
-def noisy_cell() -> Any:
-    """A code cell with streams, a script and markup among its outputs."""
-    markdown = {"text/markdown": "*md* <img src=x onerror=alert(1)> $x$"}
-    outputs = [
-        new_output("stream", name="stdout", text="x" * 300 + "<b>no markup</b>\n"),
-        new_output("stream", name="stderr", text="stderr noise"),
-        new_output("display_data", data={"application/javascript": "window.hacked = 1"}),
-        new_output("display_data", data=markdown),
-    ]
-    return new_code_cell("print('x' * 300)", outputs=outputs)
-
-
 def notebook() -> Any:
     rng = np.random.default_rng(7)
     frame = sample_frame()
@@ -122,6 +110,13 @@ def notebook() -> Any:
     wide = pd.DataFrame(rng.normal(size=(40, 14)), columns=heads)
     wide.insert(0, "run", [f"run {i} 조건" for i in range(40)])
     texts = frame[["text_id", "text", "actions"]]
+    # streams, a script and markup among the outputs
+    noise = [
+        new_output("stream", name="stdout", text="x" * 300 + "<b>no markup</b>\n"),
+        new_output("stream", name="stderr", text="stderr noise"),
+        new_output("display_data", data={"application/javascript": "window.hacked = 1"}),
+        new_output("display_data", data={"text/markdown": "*md* <img src=x onerror=alert(1)> $x$"}),
+    ]
     cells = [
         new_markdown_cell("# A report"),
         new_code_cell("RUN = 'a'  # <script>alert(1)</script>"),
@@ -135,6 +130,6 @@ def notebook() -> Any:
         shown(browser(frame, head="Aspect", columns=SAMPLE_COLUMNS), "samples(frame)"),
         shown(browser(frame.head(2), fields={"actions": "Review"}), "samples(frame)"),
         new_markdown_cell("## Provenance"),
-        noisy_cell(),
+        new_code_cell("print('x' * 300)", outputs=noise),
     ]
     return nbformat.from_dict(new_notebook(cells=cells))
