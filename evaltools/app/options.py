@@ -11,12 +11,12 @@ from click.core import ParameterSource
 
 from .. import BUILT_IN
 from ..core.commands import (
-    NUMBER,
     PATH,
     Decorator,
     Number,
     lang_option,
     n_resamples_option,
+    number,
     on_error_option,
     out_option,
     quiet_option,
@@ -143,7 +143,7 @@ def _named_number(text: str) -> tuple[str, float]:
     name, _, value = text.rpartition("=")
     if not name:
         raise click.BadParameter(f"{text!r}: expected NAME=X with a finite number X")
-    return name.strip(), NUMBER(value)
+    return name.strip(), number(value)
 
 
 def named_numbers(
@@ -197,7 +197,7 @@ def suite_options(
     names: Sequence[str],
 ) -> Iterator[click.Parameter]:
     """An option for each of these fields of a suite's options: its description, type and default."""
-    click_types = {bool: None, Path: PATH, float: NUMBER}
+    click_types = {bool: None, Path: PATH, float: number}
     for name in names:
         field = model.model_fields[name]
         kind = field.annotation

@@ -45,8 +45,10 @@ class Number(click.FloatRange):
         return number
 
 
-# a finite number, of any size
-NUMBER = Number()
+def number(text: Any) -> float:
+    """A finite number."""
+    return Number()(text)
+
 
 # a run may also be example:NAME, a common prefix, or several joined by commas
 RUN = NameablePath(path_type=str)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from ...core.commands import NUMBER, PATH
+from ...core.commands import PATH, number
 from ...core.files import refuse_input, write_csv
 from ...core.messages import Problems, echo, paragraph
 from ...core.records import File
@@ -29,7 +29,7 @@ SHOWN = {
 def _scale(text: str) -> tuple[float, float]:
     """The range that a text such as "1-5" names, as (low, high)."""
     first, _, last = text.partition("-")
-    low, high = NUMBER(first), NUMBER(last)
+    low, high = number(first), number(last)
     if low < high:
         return low, high
     raise click.BadParameter(f"expected LOW-HIGH, such as 1-5, got {text!r}")

@@ -11,13 +11,13 @@ from click.exceptions import Exit
 from pandas import DataFrame
 
 from ...core.commands import (
-    NUMBER,
     PATH,
     RUN,
     SuiteGroup,
     added,
     files_argument,
     lang_option,
+    number,
     out_option,
     quiet_option,
     runs_argument,
@@ -215,7 +215,7 @@ def rank(
 @click.option(
     "--difference",
     required=True,
-    type=NUMBER,
+    type=number,
     metavar="X",
     help="The difference, in the metric's own unit.",
 )
