@@ -70,8 +70,7 @@ def _messages() -> Iterator[None]:
 
 def load_command(name: str) -> click.Command:
     """The command of that name, one of COMMANDS."""
-    module = import_module(f".commands.{MODULES.get(name, 'runs')}", __package__)
-    return getattr(module, name)
+    return getattr(import_module(f".commands.{MODULES.get(name, 'runs')}", __package__), name)
 
 
 class MainGroup(click.Group):

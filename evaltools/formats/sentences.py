@@ -229,11 +229,7 @@ def read14(
     The two are not linked.
     """
     tag = "aspectTerm" if level == "term" else "aspectCategory"
-    return _read(
-        source,
-        "sentences",
-        tag,
-    )
+    return _read(source, "sentences", tag)
 
 
 def read16(source: Source) -> Records:

@@ -390,12 +390,11 @@ def group(runs: Iterable[Run]) -> Conditions:
     runs = list(runs)
     if not runs:
         raise UsageError("no runs given")
-    tell_seed = [RUN_NAME.match(run.name) for run in runs]
     named = [
-        (*(condition_of(run.name) if tells else (run.name, "", "")), run)
-        for run, tells in zip(runs, tell_seed)
+        (*(condition_of(run.name) if RUN_NAME.match(run.name) else (run.name, "", "")), run)
+        for run in runs
     ]
-    if all(tell_seed):
+    if all(seed for _, seed, *_ in named):
         named.sort(key=lambda entry: [natural(part) for part in entry[:3]])
     modes = defaultdict(set)
     for run_id, _, mode, _ in named:

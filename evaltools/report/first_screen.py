@@ -132,17 +132,21 @@ def run_checks(run: Run) -> list[Check]:
     if run.suite.checks:
         with own_code(run.suite.file, f"checks of the suite {run.suite.name}: "):
             checks += run.suite.checks(run)
-    usable = set(run.headline)
-    for check in checks:
-        for name in check.blocks:
-            usable.discard(run.metric(name).name)  # says so of one that there is not
+    # `metric` says so of one that there is not
+    usable = {*run.headline} - {run.metric(name).name for check in checks for name in check.blocks}
     alike = [
         f"{run.title(row.metric)} = {row.value:g}"
         for row in run.estimates[run.estimates["n_units"] >= MIN_CONSTANT].itertuples()
         if row.metric in usable and row.value in run.formulas[row.metric].ends
     ]
-    text = "The same in all samples: {metrics}"
-    checks += share_check("constant-metric", "info", text, len(alike), 0, metrics=first_ten(alike))
+    checks += share_check(
+        "constant-metric",
+        "info",
+        "The same in all samples: {metrics}",
+        len(alike),
+        0,
+        metrics=first_ten(alike),
+    )
     # what was wrong with the input, but for what a check says under the same code
     stated = {check.code for check in checks}
     found = [problem for problem in run.manifest.problems if problem.code not in stated]

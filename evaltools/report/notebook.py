@@ -34,7 +34,7 @@ from ..core.files import (
 from ..core.manifest import NAME, Manifest, changed_files, locked, set_aside
 from ..core.messages import UsageError, WorkFailed, say, speak, speaking
 from ..core.records import read_model
-from ..core.results import METRICS, MetricsFile, result_hash, spoilt_files
+from ..core.results import METRICS, MetricsFile, spoilt_files
 from ..core.suite import FROM_FILES
 from . import page, paper
 from .study import Study
@@ -261,7 +261,6 @@ OURS = b'<meta name="generator" content="evaltools gallery">'
 LEVELS = {
     "spoilt": ("not as it was written", "error"),
     "incomplete": ("incomplete", "error"),
-    "outdated": ("scored again since its page was made", "error"),
     "blocking": ("cannot be measured", "error"),
     "warning": ("cautions: {n}", "warning"),
     "info": ("no caution", "good"),
@@ -348,11 +347,6 @@ def _card(
     study = manifest.report or folder.name
     report = f"reports/{study}/{HTML}"
     is_there = Path(study).name == study != ".." and (out / report).is_file()
-    if is_there:
-        for name, hashed in _recorded(out / "reports" / study).get("results", {}).items():
-            # those that stand elsewhere are not looked for
-            is_other = result_hash(folder.with_name(Path(name).name)) not in ("", hashed)
-            levels += ["outdated"] * is_other
     worst = min(levels, key=list(LEVELS).index, default="info")
     words, colour = LEVELS[worst]
     with speaking(manifest.lang, manifest.suite):

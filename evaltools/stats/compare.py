@@ -15,16 +15,16 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from pandas import DataFrame
+from pandas import DataFrame, Series
 from scipy.special import stdtr, stdtrit
 
 from ..core.estimates import Resampling
 from ..core.files import Fields, nearest
 from ..core.messages import UsageError
 from ..core.metric import MetricTable
-from .effects import MIN_UNITS, ROUGH, Effect, paired, same_questions
+from .effects import MIN_UNITS, ROUGH, Effect, paired, same_questions, shared_seeds
 from .formulas import Draws, p_of_t, smallest_shown, widest
-from .influence import Array, Cells, Condition, Formula, Runs, label
+from .influence import Array, Cells, Condition, Formula, Runs, label, rounded
 from .intervals import Interval, draws_of, interval_of
 from .multiple import holm, lacking, max_t, sign_flip
 
@@ -242,6 +242,7 @@ def _row(
     b: Cells,
 ) -> Fields:
     """What is known of a metric of two conditions before it is tested with others; `effect`: None if not measured."""
+    a, b = shared_seeds(a, b)
     metric, found = a.formula.metric, paired(a, b)
     candidate, baseline = (side.value.mean() for side in found.sides) if found else [np.nan] * 2
     row = {
@@ -286,6 +287,8 @@ def _test(
     for members in (rows["primary"], rows["family"] & ~rows["primary"]):
         own = rows[members & (rows["n_units"] >= MIN_UNITS) & rows["p_value"].notna()]
         rows.loc[own.index, "p_adjusted"] = own["p_value"]
+        # what no signs could show is never shown, so that it costs the others nothing
+        own = own[best_p(own) <= resampling.level]
         if len(own) < 2:
             continue
         # p and intervals of a family hold together
@@ -325,8 +328,9 @@ def _intervals(
             if size <= found.limits[1]:
                 mde = float(f"{size:.0e}" if found.n_units < ROUGH else f"{size:.1e}")
         row = {
-            "ci_low": interval.low + 0.0,  # no -0.0
-            "ci_high": interval.high + 0.0,
+            # where it touches 0 rounding decides nothing
+            "ci_low": rounded(interval.low, 1.0) + 0.0,  # no -0.0
+            "ci_high": rounded(interval.high, 1.0) + 0.0,
             "ci_method": interval.method,
             "claim": found.claim if found and interval.method != "none" else "",
             "equivalence_low": within.low,
@@ -335,6 +339,11 @@ def _intervals(
         }
         result.append(row)
     return DataFrame(result)
+
+
+def best_p(rows: DataFrame) -> Series:
+    """The smallest p that signs of the m units that differ can have: 2^(1-m), with mid-p 2^-m."""
+    return 2.0 ** (1 - rows["mid"] - rows["n_differ"])
 
 
 def verdicts(
@@ -374,8 +383,6 @@ def verdicts(
     by_p = p <= level
     shown = by_p & at_both_ends
     improves = (delta > 0) == (rows["better"] != "lower")
-    # m units have a p of 2^(1-m) at best, with mid-p 2^-m
-    best_p = 2.0 ** (1 - rows["mid"] - rows["n_differ"])
     is_close = (within_low > -margin) & (within_high < margin)
     is_within = (within_low + down > -margin) & (within_high + up < margin)
     cases = (
@@ -384,7 +391,7 @@ def verdicts(
         shown & improves,
         shown,
         is_within,
-        best_p > level,
+        best_p(rows) > level,
     )
     words = ("not measured", "too few", "better", "worse", "equivalent", "too few")
     verdict = np.select(cases, words, "tied")

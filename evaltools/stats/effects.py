@@ -1,7 +1,7 @@
 """A metric of one condition, or of two that are paired: which cells, what each unit and seed brings, and its p."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
 
@@ -231,6 +231,20 @@ class Effect(Cells):
         return THESE_TWO_RUNS if a.n_seeds == b.n_seeds else THESE_RUNS
 
 
+def shared_seeds(
+    a: Cells,
+    b: Cells,
+) -> list[Cells]:
+    """Two sides, over the seeds of one name where these are two or more: others would undo the pairs."""
+    shared = tuple(seed for seed in a.seeds if seed in b.seeds)
+    if len(shared) < 2:
+        return [a, b]
+    return [
+        replace(side, seeds=shared, sums=side.sums[:, [*map(side.seeds.index, shared)]])
+        for side in (a, b)
+    ]
+
+
 def common_cells(
     a: Cells,
     b: Cells,
@@ -314,7 +328,7 @@ def unit_changes(
     """
     first, second = conditions
     keep = same_questions(first, second)
-    a, b = (side.cells(metric).where(keep) for side in conditions)
+    a, b = shared_seeds(*(side.cells(metric).where(keep) for side in conditions))
     before, after = (DataFrame(side.own_values) for side in common_cells(a, b))
     if a.seeds == b.seeds:
         in_both = before.notna() & after.notna()
@@ -322,18 +336,17 @@ def unit_changes(
         used = in_both | ~in_both.any()
         before, after = before.where(used), after.where(used)
     found = paired(a, b)
-    frame = DataFrame(
+    return DataFrame(
         {
             first.units.name: first.units.astype(object),
             "baseline": before.mean(),
             "candidate": after.mean(),
+            "change": after.mean() - before.mean(),
+            "influence": found.differences if found else 0.0,
+            # in any seed: a gain in one does not hide a loss in another
+            "differs": found.differs if found else False,
         }
-    )
-    frame["change"] = frame["candidate"] - frame["baseline"]
-    frame["influence"] = found.differences if found else 0.0
-    # in any seed: a gain in one does not hide a loss in another
-    frame["differs"] = found.differs if found else False
-    return frame.dropna(
+    ).dropna(
         subset=["baseline", "candidate"],
         how="all",
         ignore_index=True,

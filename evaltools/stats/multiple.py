@@ -152,15 +152,18 @@ def max_t(
     scaled = scaled[:, order]
     ordered = observed[order]
     mid = np.broadcast_to(mid, len(order))[order]
+    # of equal T all are of one step
+    step = np.searchsorted(ordered, ordered * (1 + 1e-9), "right") - 1
     differs = scaled.any(axis=1)
     at_least = np.zeros(len(order))
     n_patterns = 0
     largest: list[Array] = []
     for sums in _null_sums(scaled[differs], n_permutations, seed):
-        highest = np.maximum.accumulate(np.abs(sums), axis=1)
+        highest = np.maximum.accumulate(np.abs(sums), axis=1)[:, step]
         larger = highest > ordered * (1 + 1e-9)
         as_large = highest >= ordered * (1 - 1e-9)
-        at_least += np.where(mid, larger / 2 + as_large / 2, as_large).sum(axis=0)
+        counted = np.where(mid, larger / 2 + as_large / 2, as_large)
+        at_least += counted.sum(axis=0)
         n_patterns += len(highest)
         if level:  # ranks have thousands of tests, and no intervals
             largest.append(highest)
@@ -169,12 +172,12 @@ def max_t(
         len(order),
         np.nan,
     )
-    at_least[0] = 0  # alone, where its own p stands
+    at_least[step == 0] = 0  # alone, where its own p stands
     # from the largest T on no adjusted p is below one before it
     adjusted[order] = np.maximum.accumulate(at_least[::-1] / n_patterns)[::-1]
     if level:
         steps = np.quantile(np.concatenate(largest), 1 - level, axis=0)
-        steps[0] = np.nan  # alone
+        steps[step == 0] = np.nan  # alone
         critical[order] = steps
     return adjusted, critical
 
@@ -277,8 +280,8 @@ def lacking(
             on_both = a.present.any(axis=0) & b.present.any(axis=0)
             parts = [other.where(is_missing), other.where(on_both & ~is_missing)]
             # by units and by their samples: the few that a cluster lacks vary more than the mean of a cluster
-            of_units = p_random(*(_own_values(part.per_unit()) for part in parts))
-            p.append(max(of_units, p_random(*map(_own_values, parts))))
+            of_units = [part.per_unit() for part in parts]
+            p.append(max(p_random(*map(_own_values, each)) for each in (of_units, parts)))
         kept = replace(side, sums=side.sums * (1 - part)[..., None])
         added = (part[..., None] * weight).sum(axis=1)
         # of several ratios the one that lacks most

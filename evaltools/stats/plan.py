@@ -35,9 +35,9 @@ def plan(
 
     `conditions`: the pilot, two that were labelled together, or one, the seeds of which then stand for two
     conditions. `samples`: units, of clusters their samples; null where no number is enough, or where a
-    pilot of one seed does not say how far seeds differ; of MIN_UNITS units or more, as fewer have no
-    verdict. `samples_low`, `samples_high`: what the pilot leaves open (95%). In one digit for a pilot of fewer than ROUGH
-    units. One seed speaks of two runs.
+    pilot of one seed does not say how far seeds differ; of MIN_UNITS units or more (of a proportion so
+    many that change), as fewer have no verdict. `samples_low`, `samples_high`: what the pilot leaves open (95%). In one
+    digit for a pilot of fewer than ROUGH units. One seed speaks of two runs.
 
     UsageError for a pilot that is too small or does not vary, and for settings out of their range.
 
@@ -92,7 +92,8 @@ def plan(
         needed = np.zeros(3)
         for reach, spread in needs:
             room = (difference / (reach + of_power)) ** 2 - (of_seeds / k if k > 1 else 0.0)
-            enough = np.maximum(spread / room if room > 0 else np.full(3, np.nan), MIN_UNITS)
+            enough = spread / room if room > 0 else np.full(3, np.nan)
+            enough = enough.clip(MIN_UNITS / (difference if pilot.is_single else 1))
             needed = np.maximum(needed, np.ceil(enough * n_units / n))
         if n < ROUGH and needed[0] > 0:
             needed = np.array([float(f"{each:.0e}") for each in needed])

@@ -75,10 +75,6 @@ def test_a_run_leads_with_a_metric_as_metrics_json_has_it(out: Path) -> None:
     assert lead["title"] == "Tuple F1 before review (ref-pol)\u00a0↑"
     assert found["trust"] == ("no caution", "good")
     assert found["files"] == f"results/{found['name']}/"
-    (out / "reports/with_memory__seed1_proposed/.report.json").write_text(
-        '{"files": {}, "results": {"outputs/results/with_memory__seed1_proposed": "of another day"}}'
-    )
-    assert "scored again" in card(out, found["name"])["trust"][0]
 
 
 def test_an_aggregate_has_the_verdict_of_its_comparison_and_stands_for_its_runs(out: Path) -> None:

@@ -61,8 +61,8 @@ def test_max_t_of_copies_is_one_test_and_of_others_no_more_than_holm() -> None:
     rng = np.random.default_rng(1)
     one = rng.normal(0.5, 1, (12, 1))
     p = sign_flip(one, 10_000, 0)
-    copies, _ = max_t(np.repeat(one, 5, axis=1), 10_000, 0)
-    assert copies.tolist() == pytest.approx([p[0]] * 5)
+    copies, alike = max_t(np.repeat(one, 5, axis=1), 10_000, 0, 0.05)
+    assert copies.tolist() == pytest.approx([p[0]] * 5) and np.ptp(alike) == 0
     several = rng.normal([0.9, 0.4, 0.0], 1, (12, 3))
     joint, critical = max_t(several, 10_000, 0, 0.05)
     alone = sign_flip(several, 10_000, 0)

@@ -229,7 +229,7 @@ def checks(result: Run) -> Checks:
         "unanswered-turns",
         "warning",
         "{n} of {of} turns have no answer, as they timed out or failed: they take no part in the "
-        "metrics of turns, which may look better for it",
+        "metrics of turns, which may look better for it; means over dialogues do not even count them",
         of - n,
         of,
     )
@@ -324,7 +324,6 @@ def metrics_summary(result: Run) -> Fields:
     """
     values = result.to_dict()
     first_rows = result.data.drop_duplicates("dialog_id").set_index("dialog_id")
-    sums = result.data.groupby("dialog_id", sort=False).sum(numeric_only=True, min_count=1)
     states = eligibility(result).set_index("measure")
     texts = {
         name: ", ".join(first_rows[name].dropna().unique()) or None
@@ -341,7 +340,7 @@ def metrics_summary(result: Run) -> Fields:
         # M2 has values of dialogues only: both are the same
         of_dialogs = {name: of_turns[name] + MACRO for name in measure["means"]} or of_turns
         columns = {METRICS[metric].numerator: name for name, metric in of_dialogs.items()}
-        by_dialog = sums[list(columns)].dropna(how="all").rename(columns=columns)
+        by_dialog = first_rows[list(columns)].dropna(how="all").rename(columns=columns)
         measures[measure["stored"]] = {
             "metric_name": measure["stored"],
             "micro": {name: values[metric] for name, metric in of_turns.items()},

@@ -43,18 +43,19 @@ MACRO = "_macro"
 def add_dialog_ratios(units: DataFrame) -> DataFrame:
     """The units with the columns that the macro metrics sum.
 
-    Over a dialogue the numerator of a mean sums to the dialogue's value, and its denominator to 1: each turn has its
-    part, and null where it was not answered, so that it is missing. M2 has its values already.
+    The numerator of a mean is the column with the value of each dialogue, its denominator is 1 where there is one. Both
+    stand in the first row of the dialogue, null in the others. M2 has its values already.
     """
     by_dialog = units.groupby("dialog_id", sort=False)
     columns: dict[str, Series] = {}
     for name, mean in METRICS.items():
         if name.endswith(MACRO):
             ratio = METRICS[name.removesuffix(MACRO)]
-            total = by_dialog[ratio.denominator].transform("sum").replace(0, float("nan"))
-            columns[mean.denominator] = units[ratio.denominator] / total
-            columns[mean.numerator] = units[ratio.numerator] / total
-    return units.assign(**columns)
+            numerator = by_dialog[ratio.numerator].sum().astype(float)
+            denominator = by_dialog[ratio.denominator].sum().astype(float)
+            columns[mean.denominator] = (denominator > 0).astype(float)
+            columns[mean.numerator] = numerator / denominator.where(denominator > 0)
+    return units.join(DataFrame(columns).set_axis(units.index[~units["dialog_id"].duplicated()]))
 
 
 def counters(units: DataFrame) -> dict[str, int]:

@@ -219,8 +219,8 @@ def judge_units(
         evidence = json.loads(case[f"{metric}_evidence"])
         if columns.get("_decided_by") == "llm":
             if metric == "summary_accuracy":  # the judge's score is the share of what is supported
-                judged.at[row, "any_unsupported"] = columns[""] < 1
-                judged.at[row, "any_unsupported_measured"] = True
+                flags = ["any_unsupported", "any_unsupported_measured"]
+                judged.loc[row, flags] = columns[""] < 1, True
             if rules.passed(metric, columns[""]):
                 evidence["rules"] = {
                     name: evidence.pop(name) for name in [*evidence] if name not in FOR

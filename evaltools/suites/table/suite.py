@@ -380,8 +380,8 @@ class TableOptions(SuiteOptions):
                 raise UsageError(
                     f"--bounds {text!r}: expected NAME=LOW,HIGH with LOW below HIGH, both finite (in Python a pair)"
                 )
-            is_binary = _is_binary(content.rows[content.rows["metric"] == name], low, high)
-            change(name, bounds=(low, high), proportion=is_binary)
+            of_metric = content.rows[content.rows["metric"] == name]
+            change(name, bounds=(low, high), proportion=_is_binary(of_metric, low, high))
         for name in self.lower:
             change(name, better="lower")
         for name in self.higher:
