@@ -271,8 +271,8 @@ def lacking(
         here, there = (np.minimum(each.sums[3, ..., 0], 1) for each in (side, other))
         if not is_paired:
             there = there.max(axis=0)
-        # a whole cell, or what more of its trials is missing here than there
-        part = (there - here).clip(0) / np.maximum(there, 1e-300)
+        # a whole cell, or those of its trials that have no value here, whichever they are there
+        part = ((there > 0) - here).clip(0)
         lacks.append((part > 0) & weight.any(axis=-1))
         counted.append(lacks[-1] | side.den.any(axis=-1))
         is_missing = lacks[-1].any(axis=0)

@@ -88,14 +88,14 @@ def test_a_null_is_a_row_left_out_everywhere(n_seeds: int) -> None:
 
 
 def test_a_further_seed_of_one_side_undoes_no_pairs() -> None:
-    a, b = (runs(silent, key, 3) for key in (0, 10))
+    a, b = runs(silent, 0, 3), runs(silent, 10, 3)
     pd.testing.assert_frame_equal(compared(a, b), compared(a, b | {9: units(1)}))
 
 
 def test_a_metric_that_no_signs_can_show_costs_the_others_nothing() -> None:
     same = replace(RATE, name="same", numerator="tries", better="higher")
     found = row(compared({"": units()}, {"": units(key=1)}, [JUDGE, RATE, same]), "rate")
-    assert found["p_adjusted"] == found["p_value"] < 1
+    assert found["p_adjusted"] == found["p_value"]
 
 
 def test_half_the_values_missing_where_they_are_low_buys_no_verdict() -> None:
@@ -131,8 +131,8 @@ def test_clusters_missing_whole_are_so_many_values() -> None:
     assert found["not_random"]
     # one of ten in each cluster, none a hit where one of the nine others is: what chance gives
     hits = a.assign(hit=a["item"] % 10 == 0)
-    found = row(compared({"": hits}, {"": without(hits, range(1, 120, 10))}), "rate")
-    assert not found["not_random"]
+    found = compared({"": hits}, {"": without(hits, range(1, 120, 10))})
+    assert not row(found, "rate")["not_random"]
 
 
 def test_fewer_than_three_missing_must_hold_at_both_ends() -> None:
@@ -281,13 +281,21 @@ def test_bad_values_are_named_by_row_and_column(case: str) -> None:
 def test_trials_that_are_missing_are_no_good_news() -> None:
     """Equal systems, 2 of 4 trials right in 20 hard samples, all in 20 easy ones; one loses its wrong trials.
 
-    Its mean is then 1, and would be .75 if a quarter of all were wrong, as it is.
+    Its mean is then 1, and would be .75 if a quarter of all were wrong, as it is. The other loses a right one of each
+    hard sample: 2/3 where it has .75.
     """
-    ids, trial = np.repeat(np.arange(40), 4), np.tile(np.arange(4), 40)
+    ids, trial = np.divmod(np.arange(160), 4)
     right = np.where((ids < 20) & (trial < 2), 0.0, 1.0)
-    base = pd.DataFrame({"id": ids, "trial": trial, "hit": right, "tries": 1.0})
+    base = pd.DataFrame(
+        {
+            "id": ids,
+            "trial": trial,
+            "hit": right,
+            "tries": np.where((ids < 20) & (trial == 2), np.nan, 1),
+        }
+    )
     lossy = base.assign(tries=np.where(right, 1, np.nan))
     row = compare({"": base}, {"": lossy}, [RATE], R, ["rate"]).iloc[0]
-    assert row["delta"] == 0.25 and row["verdict"] == "not measured"
-    assert (row["missing_baseline"], row["missing_candidate"]) == (0, 20)
+    assert row["delta"] > 0.3 and row["verdict"] == "not measured"
+    assert row["missing_baseline"] == row["missing_candidate"] == 20
     assert row["delta_best"] == pytest.approx(0)
