@@ -327,10 +327,11 @@ def _intervals(
                 size = max(size, shown)
             if size <= found.limits[1]:
                 mde = float(f"{size:.0e}" if found.n_units < ROUGH else f"{size:.1e}")
+        width = interval.high - interval.low
         row = {
             # where it touches 0 rounding decides nothing
-            "ci_low": rounded(interval.low, 1.0) + 0.0,  # no -0.0
-            "ci_high": rounded(interval.high, 1.0) + 0.0,
+            "ci_low": rounded(interval.low, width) + 0.0,  # no -0.0
+            "ci_high": rounded(interval.high, width) + 0.0,
             "ci_method": interval.method,
             "claim": found.claim if found and interval.method != "none" else "",
             "equivalence_low": within.low,

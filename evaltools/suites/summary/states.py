@@ -209,8 +209,7 @@ def metric_state(
         return "look"
     if any(entity["kind"] not in WORDS for entity in evidence.get("unsupported", [])):
         return "look"
-    is_open = any(map(evidence.get, ("look", "unread", "unknown_tags")))
-    return "look" if is_open else "ok"
+    return "look" if any(map(evidence.get, ("look", "unread", "unknown_tags"))) else "ok"
 
 
 # what the worst state of its cases makes of a metric

@@ -80,8 +80,7 @@ def _actions(
         evidence = candidate["evidence"]
         is_positive = _holds(evidence, "good") != _holds(evidence, "negation")
         right = is_positive == (candidate["polarity"] == "positive")
-        lenient = stage == "review_b" and len(candidate["origin"]) > 1
-        keep = right or lenient
+        keep = right or (stage == "review_b" and len(candidate["origin"]) > 1)
         yield {
             "action_type": "KEEP" if keep else "DROP",
             "target_tuple_ids": [candidate["tuple_id"]],
