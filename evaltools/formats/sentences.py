@@ -63,12 +63,7 @@ def nikl(source: Source) -> Records:
     """JSON Lines of the National Institute of Korean Language: gold, and predictions of the baseline."""
     for line, sample in read_jsonl(source, Nikl):
         tuples = [
-            opinion(
-                ref,
-                polarity,
-                term or "",
-                (start, end) if term else None,
-            )
+            opinion(ref, polarity, term or "", (start, end) if term else None)
             for ref, (term, start, end), polarity in sample.annotation
         ]
         id_ = str(line if sample.id is None else sample.id)
@@ -94,11 +89,7 @@ def _named(
     polarity: str,
     *words: str,
 ) -> Fields:
-    return opinion(
-        ref,
-        polarity,
-        "" if term == "NULL" else term,
-    )
+    return opinion(ref, polarity, "" if term == "NULL" else term)
 
 
 def _literals(
@@ -304,8 +295,4 @@ def _tuple(element: Element) -> dict[str, Any]:
         raise Unfit(
             element.tag, "expected a category, or a term with the whole numbers from and to"
         )
-    return opinion(
-        *about,
-        found.term,
-        (found.start, found.end),
-    )
+    return opinion(*about, found.term, (found.start, found.end))

@@ -248,8 +248,8 @@ def how(shown: Result) -> str:
     if shown.candidates:
         by = shown.suite.unit
         if shown.seeds:
-            has_same = len(set(map(frozenset, shown.conditions.values()))) == 1
-            by = say("sample and seed") if has_same else say("sample")
+            shared = set.intersection(*map(set, shown.conditions.values()))
+            by = say("sample and seed") if len(shared) > 1 else say("sample")
         sentences.append(say("Paired by {by}, over the samples that both sides have.", by=by))
         if p_head(rows) != "p":
             sentences.append(

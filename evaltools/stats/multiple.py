@@ -278,10 +278,10 @@ def lacking(
         is_missing = lacks[-1].any(axis=0)
         if is_missing.any():
             on_both = a.present.any(axis=0) & b.present.any(axis=0)
-            parts = [other.where(is_missing), other.where(on_both & ~is_missing)]
+            samples = [other.where(is_missing), other.where(on_both & ~is_missing)]
             # by units and by their samples: the few that a cluster lacks vary more than the mean of a cluster
-            of_units = [part.per_unit() for part in parts]
-            p.append(max(p_random(*map(_own_values, each)) for each in (of_units, parts)))
+            units = [cells.per_unit() for cells in samples]
+            p.append(max(p_random(*map(_own_values, groups)) for groups in (units, samples)))
         kept = replace(side, sums=side.sums * (1 - part)[..., None])
         added = (part[..., None] * weight).sum(axis=1)
         # of several ratios the one that lacks most

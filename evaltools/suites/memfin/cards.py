@@ -229,7 +229,7 @@ def checks(result: Run) -> Checks:
         "unanswered-turns",
         "warning",
         "{n} of {of} turns have no answer, as they timed out or failed: they take no part in the "
-        "metrics of turns, which may look better for it; means over dialogues do not even count them",
+        "metrics of turns, which may look better for it; means over dialogues do not show that they are missing",
         of - n,
         of,
     )
