@@ -93,6 +93,8 @@ def definition(result: Run, m: AnyMetric) -> tuple[str, str]:
         parts = ", ".join(number(result.value(n)) for n in m.of)
         return f"mean of {', '.join(f'`{n}`' for n in m.of)}", f"mean of {parts} = {value}"
     formula = f"sum(`{m.numerator}`)" + (f" / sum(`{m.denominator}`)" if m.denominator else "")
+    if m.macro:
+        formula = f"mean over units of {formula}"
     if m.empty is not None:
         formula += f"; {m.empty:g} where the denominator is 0" + (
             f" and sum(`{m.needs}`) is not" if m.needs else ""

@@ -69,6 +69,7 @@ class Metric(_Entry):
     empty: the value where the denominator sums to 0. None: the metric is then not measured.
     needs: a column. Where it sums to 0 the metric is not measured, a count and `empty` neither.
     bounds: the least and the greatest value, at which intervals end. (0, 1) for a proportion.
+    macro: the mean of the ratios of the units, each its own ratio of sums, so that units weigh alike.
 
     >>> accuracy = Metric(
     ...     name="accuracy", numerator="right", denominator="n", better="higher", proportion=True
@@ -83,6 +84,7 @@ class Metric(_Entry):
     empty: float | None = None
     needs: str = ""
     bounds: tuple[float, float] | None = None
+    macro: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -150,7 +150,11 @@ def run_checks(run: Run) -> list[Check]:
     # what was wrong with the input, but for what a check says under the same code
     stated = {check.code for check in checks}
     found = [problem for problem in run.manifest.problems if problem.code not in stated]
-    text = "This run is not complete: {what}" if run.manifest.incomplete else "input: {what}"
+    text = (
+        "The input of this run is not complete: {what}"
+        if run.manifest.incomplete
+        else "input: {what}"
+    )
     n = sum(problem.count for problem in found)
     what = [f"{problem.count} × {problem.code}" for problem in found]
     checks += share_check("input", "warning", text, n, 0, what=what)

@@ -53,11 +53,6 @@ SCORE_COLUMNS = [
 ]
 # columns of aggregated_mean_std.csv
 AGGREGATED = ["metric", "mean", "std", "n_seeds", "ci_low", "ci_high", "min", "max", "blocked"]
-# the fields of a manifest that tell one study from another
-STUDY: Fields = {
-    **dict.fromkeys(("report", "baseline", "primary", "margin"), True),
-    "members": {"__all__": {"run"}},
-}
 # columns of `frame` that are null where a check blocks the metric
 TEST_COLUMNS = ["p_value", "p_adjusted", "mde", "equivalence_low", "equivalence_high"]
 
@@ -362,11 +357,10 @@ class Study(Result):
                 if condition == self.baseline and len(self.rows_of(self.primary)):
                     tables["ranks"] = self.rank()
             stored, manifest = earlier[condition], self._manifest(condition, target)
-            if stored and stored.model_dump(include=STUDY) != manifest.model_dump(include=STUDY):
+            if stored and (stored.report, stored.headline) != (manifest.report, manifest.headline):
                 echo(
-                    f"note: {target} held another study, {stored.report} (baseline {stored.baseline}, primary "
-                    f"{first_names(stored.headline[:1])}, margins {stored.margin}, {len(stored.members)} runs); a page "
-                    "of it links the new numbers now, and its command makes the old ones again",
+                    f"note: {target} held another study, {stored.report} (primary {first_names(stored.headline[:1])}); "
+                    "a page of it links the new numbers now, and its command makes the old ones again",
                     err=True,
                 )
             with whole_folder(target) as folder:

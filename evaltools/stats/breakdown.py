@@ -18,8 +18,6 @@ from .influence import Condition, Runs, label
 from .intervals import aggregate
 from .multiple import holm
 
-# Parts that are shown; the smallest of more are summed up as one.
-MOST = 20
 # The column that holds the part of each row, in frames that `compare_parts` takes.
 PART = "(part)"
 
@@ -61,21 +59,16 @@ def each_part(
 ) -> Iterator[tuple[str, list[Condition]]]:
     """(part, the conditions within it, labelled together), the part with most units of the first condition first.
 
-    Those of an ordered category (`pd.cut`) keep its order. The frames have the part of each row in the column PART. All
-    but the MOST - 1 largest are summed up as "(others)". A sample is in a part that its condition has it in.
+    Those of an ordered category (`pd.cut`) keep its order. The frames have the part of each row in the column PART. A
+    sample is in a part that its condition has it in.
     """
     first = pd.concat(next(iter(conditions.values())).values(), ignore_index=True)
     n_units = first.groupby(PART, observed=True)[unit].nunique()
-    if len(n_units) > MOST or not isinstance(first[PART].dtype, pd.CategoricalDtype):
+    if not isinstance(first[PART].dtype, pd.CategoricalDtype):
         n_units = n_units.sort_values(ascending=False, kind="stable")
-    names = n_units.index.tolist() or ["(none)"]
-    n_alone = MOST - 1 if len(names) > MOST else MOST
-    parts = {name: [name] for name in names[:n_alone]}
-    if names[n_alone:]:
-        parts["(others)"] = names[n_alone:]
-    for name, of_part in parts.items():
+    for name in n_units.index.tolist() or ["(none)"]:
         runs = {
-            condition: {seed: frame[frame[PART].isin(of_part)] for seed, frame in of_seed.items()}
+            condition: {seed: frame[frame[PART] == name] for seed, frame in of_seed.items()}
             for condition, of_seed in conditions.items()
         }
         yield name, label(runs.items(), table, unit)
@@ -95,8 +88,7 @@ def breakdown(
     `column`: a column of the units, or the part of each row. `checks`: what they block has no interval.
     One row a part and metric: `part`, `n`
     (resampling units in the part), then the columns of `estimate`. Null values make a part of their
-    own, "(none)". At most MOST parts; the rest are summed up as "(others)", so that no unit is
-    lost. KeyError for a name that the table lacks.
+    own, "(none)". KeyError for a name that the table lacks.
 
     >>> from evaltools.core.metric import Metric
     >>> units = pd.DataFrame({"id": range(30), "right": [1, 1, 0] * 10, "n": 1})

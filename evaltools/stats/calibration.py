@@ -29,8 +29,7 @@ from scipy.special import ndtri
 from ..core.files import Fields, ending, from_csv_cell
 from ..core.records import File
 from ..core.tables import read_table
-from .formulas import score_t, t_quantile, wilson
-from .influence import Array
+from .formulas import Array, score_t, t_quantile, wilson
 from .multiple import NOT_RANDOM, p_random
 
 # labels of a metric below which no mean is corrected: the plain counts and the agreement stand

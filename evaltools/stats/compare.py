@@ -9,6 +9,7 @@ Economic Studies 91 (2024).
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from itertools import combinations
 from numbers import Real
 from typing import NamedTuple
@@ -23,8 +24,8 @@ from ..core.files import Fields, nearest
 from ..core.messages import UsageError
 from ..core.metric import MetricTable
 from .effects import MIN_UNITS, ROUGH, Effect, paired, same_questions, shared_seeds
-from .formulas import Draws, p_of_t, smallest_shown, widest
-from .influence import Array, Cells, Condition, Formula, Runs, label, rounded
+from .formulas import Array, Draws, p_of_t, rounded, smallest_shown, widest
+from .influence import Cells, Condition, Formula, Runs, label
 from .intervals import Interval, draws_of, interval_of
 from .multiple import holm, lacking, max_t, sign_flip
 
@@ -127,15 +128,16 @@ def compare_all(
     directed = [name for name in headline if first.formulas[name].is_directed]
     family = list(dict.fromkeys(target[name] for name in directed))
     rows = []
-    for side in others:
-        keep = same_questions(first, side)
+    for other in others:
+        baseline, side = shared_seeds(first, other)
+        keep = same_questions(baseline, side)
         names = {
             "baseline": first.name,
             "candidate": side.name,
             "n_other_texts": (~keep).sum(),
         }
         for name in dict.fromkeys(target.values()):
-            a, b = (each.cells(name).where(keep) for each in (first, side))
+            a, b = (each.cells(name).where(keep) for each in (baseline, side))
             rows.append(names | _row(a, b))
     if not rows:
         return DataFrame(columns=[*CONTRACT, *DETAILS])
@@ -182,21 +184,21 @@ def ranks(
     0         x         2          2
     1         y         1          1
     """
-    sides = [condition.cells(metric) for condition in conditions]
+    cells_of = cache(lambda side: side.cells(metric))
     pairs = []
-    for a, b in combinations(range(len(sides)), 2):
-        keep = same_questions(conditions[a], conditions[b])
-        pairs.append(
-            {"candidate": "", "a": a, "b": b} | _row(sides[a].where(keep), sides[b].where(keep))
-        )
-    is_measured = np.array([not np.isnan(side.value).all() for side in sides])
+    for a, b in combinations(range(len(conditions)), 2):
+        pair = shared_seeds(conditions[a], conditions[b])
+        keep = same_questions(*pair)
+        found = _row(*(cells_of(side).where(keep) for side in pair))
+        pairs.append({"candidate": "", "a": a, "b": b} | found)
+    is_measured = np.array([not np.isnan(cells_of(side).value).all() for side in conditions])
     tested = DataFrame(pairs).assign(primary=False, family=True, margin=np.nan)
     level = resampling.level
     # there may be thousands, the intervals of which have neither a bootstrap nor the level of their family
     is_few = len(tested) <= MOST_ADJUSTED
     _test(tested, resampling, n_permutations, level if is_few else None)
     tested = tested[tested["p_adjusted"] <= level].reset_index(drop=True)
-    beats = np.zeros((len(sides), len(sides)), dtype=int)
+    beats = np.zeros((len(conditions), len(conditions)), dtype=int)
     if len(tested):
         tested["level"] = tested["level"].fillna(level)
         draws = draws_of(tested["effect"] if is_few else (), resampling)
@@ -242,7 +244,6 @@ def _row(
     b: Cells,
 ) -> Fields:
     """What is known of a metric of two conditions before it is tested with others; `effect`: None if not measured."""
-    a, b = shared_seeds(a, b)
     metric, found = a.formula.metric, paired(a, b)
     candidate, baseline = (side.value.mean() for side in found.sides) if found else [np.nan] * 2
     row = {

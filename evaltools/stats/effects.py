@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
-from pandas import DataFrame, Series
+from pandas import DataFrame, Index, Series
 
 from ..core.messages import UsageError
 from ..core.metric import Metric, MetricTable
@@ -16,22 +16,16 @@ from .formulas import (
     THESE_TWO_RUNS,
     THIS_RUN,
     Account,
+    Array,
     Limits,
     SeedPart,
     accounts,
-    seed_part,
-)
-from .influence import (
-    Array,
-    Cells,
-    Condition,
-    Formula,
-    asks_several,
     effective_units,
-    label,
     rounded,
     sample_variance,
+    seed_part,
 )
+from .influence import Cells, Condition, Formula, asks_several, label
 
 # So many units there must be for a standard error.
 MIN_UNITS = 10
@@ -41,6 +35,24 @@ ROUGH = 20
 
 class NothingPaired(UsageError):
     """Two sides that share no unit."""
+
+
+def shared_seeds(
+    a: Condition,
+    b: Condition,
+) -> list[Condition]:
+    """Two sides, over the seeds of one name where these are two or more: others would undo the pairs."""
+    shared = tuple(seed for seed in a.seeds if seed in b.seeds)
+    if len(shared) < 2 or a.seeds == b.seeds:
+        return [a, b]
+    sides = []
+    for side in (a, b):
+        seed, sample = np.divmod(side.cell, side.n_samples)
+        place = Index(shared).get_indexer(side.seeds)[seed]
+        kept = place >= 0
+        cell = (place * side.n_samples + sample)[kept]
+        sides.append(replace(side, seeds=shared, rows=side.rows[kept], cell=cell))
+    return sides
 
 
 def same_questions(
@@ -92,12 +104,10 @@ class Effect(Cells):
             weights += [*side.formula.weights * sign / side.n_seeds] * side.n_seeds
             sums += [*np.moveaxis(side.sums, 1, 0)]
         formula = Formula(side.formula.metric, ratios, np.array(weights))
-        # a copy of a million units takes its time
-        joined = np.concatenate(sums, axis=-1) if len(sums) > 1 else sums[0]
         return cls(
             formula,
             side.seeds,
-            joined,
+            np.concatenate(sums, axis=-1),
             side.starts,
             sides,
         )
@@ -231,20 +241,6 @@ class Effect(Cells):
         return THESE_TWO_RUNS if a.n_seeds == b.n_seeds else THESE_RUNS
 
 
-def shared_seeds(
-    a: Cells,
-    b: Cells,
-) -> list[Cells]:
-    """Two sides, over the seeds of one name where these are two or more: others would undo the pairs."""
-    shared = tuple(seed for seed in a.seeds if seed in b.seeds)
-    if len(shared) < 2:
-        return [a, b]
-    return [
-        replace(side, seeds=shared, sums=side.sums[:, [*map(side.seeds.index, shared)]])
-        for side in (a, b)
-    ]
-
-
 def common_cells(
     a: Cells,
     b: Cells,
@@ -326,9 +322,9 @@ def unit_changes(
     0  a       0.0        1.0     1.0        0.5     True
     1  b       1.0        1.0     0.0        0.0    False
     """
-    first, second = conditions
+    first, second = shared_seeds(*conditions)
     keep = same_questions(first, second)
-    a, b = shared_seeds(*(side.cells(metric).where(keep) for side in conditions))
+    a, b = (side.cells(metric).where(keep) for side in (first, second))
     before, after = (DataFrame(side.own_values) for side in common_cells(a, b))
     if a.seeds == b.seeds:
         in_both = before.notna() & after.notna()

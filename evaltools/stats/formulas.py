@@ -11,14 +11,14 @@ intervals", JASA 82 (1987); Hesterberg, "What teachers should know about the boo
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import bdtr, ndtr, ndtri, stdtr, stdtrit
 
 from ..core.estimates import Resampling
-from .influence import Array, effective_units, rounded, sample_variance
 
+Array = np.ndarray
 Limits = tuple[float, float]
 
 # Units at the far limit that are added to find effective trials: of values, and of gains or losses.
@@ -391,3 +391,29 @@ def p_of_t(found: Sequence[Account], difference: float) -> float:
     """Two-sided p for a true value of 0: the level at which the widest interval just reaches it."""
     p = [2 * stdtr(df, -abs(difference) / np.sqrt(v)) for v, df in found if v > 0]
     return max(p, default=0.0) if difference else 1.0
+
+
+def effective_units(shares: Array) -> Any:
+    """(sum m)^2 / sum m^2 of what each unit weighs, (units, ...), without the rounding of sums; 1 where none does.
+
+    >>> float(effective_units(np.array([1.0, 3.0])))
+    1.6
+    """
+    squares = np.maximum((shares**2).sum(axis=0), 1e-300)
+    return np.maximum(shares.sum(axis=0) ** 2 / squares, 1.0).round(9)
+
+
+def sample_variance(
+    errors: Array,
+    n: float,
+) -> float:
+    """Variance that units bring to a mean: errors (units,) that sum to 0, n effective units."""
+    return errors @ errors * n / max(n - 1, 1e-9)
+
+
+def rounded(
+    values: Any,
+    size: Any,
+) -> Any:
+    """Values, those set to 0 that are no more than the rounding of sums of this size."""
+    return values * (np.abs(values) > 1e-12 * size)

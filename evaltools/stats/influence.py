@@ -25,8 +25,8 @@ from ..core.files import nearest
 from ..core.messages import UsageError
 from ..core.metric import LARGEST, AnyMetric, Metric, MetricTable, as_ratios, columns_of, linear
 from ..core.records import require_unique, short
+from .formulas import Array, rounded
 
-Array = np.ndarray
 Seed = Hashable
 Runs = Mapping[Any, DataFrame]
 
@@ -103,7 +103,7 @@ def formulas_of(table: MetricTable) -> dict[str, Formula]:
     }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Condition:
     """The rows of a condition, those of all its seeds, and which cell each is of.
 
@@ -120,11 +120,6 @@ class Condition:
     n_samples: int
     units: pd.Index
     starts: Array
-
-    @cached_property
-    def is_in_order(self) -> bool:
-        """Whether each row is a cell, in the order of the cells."""
-        return np.array_equal(self.cell, np.arange(len(self.seeds) * self.n_samples))
 
     @cached_property
     def texts(self) -> Array:
@@ -162,9 +157,8 @@ class Condition:
         num[(den == 0) & ~formula.is_count[:, None]] = 0.0
         shape = 4, len(formula.ratios), len(self.seeds), self.n_samples
         n_cells = shape[2] * shape[3]
-        if not self.is_in_order:
-            rows = sums.reshape(4 * shape[1], -1)
-            sums = np.array([np.bincount(self.cell, row, n_cells) for row in rows])
+        rows = sums.reshape(4 * shape[1], -1)
+        sums = np.array([np.bincount(self.cell, row, n_cells) for row in rows], float)
         sums = sums.reshape(shape)
         if TRIAL in self.rows:
             n_trials = np.bincount(self.cell, minlength=n_cells).reshape(shape[2:])
@@ -236,7 +230,8 @@ def label(
     formulas = formulas_of(table)
     needed = [unit, *columns_of(ratio for formula in formulas.values() for ratio in formula.ratios)]
     read = [*needed, *TEXTS, ITEM, TURN, TRIAL]
-    sides, is_doubled = [], False
+    sides = []
+    is_doubled = False
     for name, runs in conditions:
         if not runs:
             raise UsageError("a condition needs at least one run")
@@ -308,26 +303,41 @@ class Cells:
     sums: Array
     starts: Array
 
+    def unit_sizes(self, lost: Any = 0.0) -> Any:
+        """Of macro means the denominator of each cell's unit, with what is lost, (seeds, samples, ratios); of others 1."""
+        is_macro = np.array([ratio.macro for ratio in self.formula.ratios])
+        if not is_macro.any():
+            return 1.0
+        of_unit = np.add.reduceat(self.den + lost, self.starts, axis=1)
+        size = of_unit.repeat(np.diff(self.starts, append=self.den.shape[1]), axis=1)
+        return np.where(is_macro & (size > 0), size, 1.0)
+
     def per_unit(self) -> Cells:
-        """Cells of samples summed over those of each unit."""
-        n_units = len(self.starts)
-        if self.sums.shape[2] == n_units:
-            return self
-        sums = np.add.reduceat(self.sums, self.starts, axis=2)
-        return replace(
+        """Cells of samples summed over those of each unit; in a macro mean each unit counts once."""
+        sums = np.add.reduceat(
+            self.sums,
+            self.starts,
+            axis=2,
+        )
+        found = replace(
             self,
             sums=sums,
-            starts=np.arange(n_units),
+            starts=np.arange(len(self.starts)),
         )
+        sums[:2] /= found.unit_sizes()
+        return found
 
     def where(self, mask: Array) -> Cells:
         """The cells of a mask, (units,) or (seeds, units); the others are not present."""
         if mask.all():  # what is known of them stays known
             return self
-        return replace(self, sums=np.where(mask[..., None], self.sums, 0.0))
+        return replace(
+            self,
+            sums=np.where(mask[..., None], self.sums, 0.0),
+        )
 
-    def at(self, seeds: Array | slice) -> Cells:
-        """The cells of some seeds, by a mask (seeds,) or a slice."""
+    def at(self, seeds: Array) -> Cells:
+        """The cells of some seeds, by a mask (seeds,)."""
         return replace(self, sums=self.sums[:, seeds])
 
     def ratio(self, index: int) -> Cells:
@@ -422,29 +432,3 @@ class Cells:
         """What each cell weighs in the metric, (seeds, units): the mean of its ratios by the size of their weights."""
         weights = np.abs(self.formula.weights)
         return self.ratio_shares @ (weights / weights.sum())
-
-
-def effective_units(shares: Array) -> Any:
-    """(sum m)^2 / sum m^2 of what each unit weighs, (units, ...), without the rounding of sums; 1 where none does.
-
-    >>> float(effective_units(np.array([1.0, 3.0])))
-    1.6
-    """
-    squares = np.maximum((shares**2).sum(axis=0), 1e-300)
-    return np.maximum(shares.sum(axis=0) ** 2 / squares, 1.0).round(9)
-
-
-def sample_variance(
-    errors: Array,
-    n: float,
-) -> float:
-    """Variance that units bring to a mean: errors (units,) that sum to 0, n effective units."""
-    return errors @ errors * n / max(n - 1, 1e-9)
-
-
-def rounded(
-    values: Any,
-    size: Any,
-) -> Any:
-    """Values, those set to 0 that are no more than the rounding of sums of this size."""
-    return values * (np.abs(values) > 1e-12 * size)

@@ -13,25 +13,20 @@ from ..core.messages import UsageError
 from ..core.metric import Metric, MetricTable
 from .effects import MIN_UNITS, ROUGH, Effect
 from .formulas import (
+    Array,
     Draws,
+    effective_units,
     gains_and_losses,
     mid_p,
     mover,
     resampled,
+    rounded,
     score_of_units,
     score_t,
     t_quantile,
     widest,
 )
-from .influence import (
-    LARGE,
-    Array,
-    Cells,
-    Condition,
-    effective_units,
-    label,
-    rounded,
-)
+from .influence import LARGE, Cells, Condition, label
 
 # A BCa interval within limits needs so many effective units, and of a difference so many that differ.
 BCA_UNITS = 50

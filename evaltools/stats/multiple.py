@@ -17,8 +17,8 @@ import numpy as np
 from pandas import Series
 from scipy.special import bdtrc
 
-from .formulas import p_of_t
-from .influence import LARGE, Array, Cells, rounded
+from .formulas import Array, p_of_t, rounded
+from .influence import LARGE, Cells
 
 # Sign patterns that are drawn at a time.
 SIGN_CHUNK = 512
@@ -283,7 +283,10 @@ def lacking(
             units = [cells.per_unit() for cells in samples]
             p.append(max(p_random(*map(_own_values, groups)) for groups in (units, samples)))
         kept = replace(side, sums=side.sums * (1 - part)[..., None])
-        added = (part[..., None] * weight).sum(axis=1)
+        lost = part[..., None] * weight
+        size = kept.unit_sizes(lost)
+        kept.sums[:2] /= size
+        added = (lost / size).sum(axis=1)
         # of several ratios the one that lacks most
         share = (added / np.maximum(kept.totals[1] + added, 1e-300)).max(axis=1)
         # of a seed that has no value here all is missing

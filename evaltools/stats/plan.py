@@ -15,7 +15,7 @@ from scipy.special import chdtri, ndtri, stdtrit
 
 from ..core.estimates import Resampling
 from ..core.messages import UsageError
-from .effects import MIN_UNITS, ROUGH, Effect, paired
+from .effects import MIN_UNITS, ROUGH, Effect, paired, shared_seeds
 from .formulas import variance_of_change
 from .influence import ITEM, Condition
 
@@ -33,11 +33,10 @@ def plan(
 ) -> pd.DataFrame:
     """How many samples under each number of seeds show a difference in a metric, a row a number of seeds.
 
-    `conditions`: the pilot, two that were labelled together, or one, the seeds of which then stand for two
-    conditions. `samples`: units, of clusters their samples; null where no number is enough, or where a
-    pilot of one seed does not say how far seeds differ; of MIN_UNITS units or more (of a proportion so
-    many that change), as fewer have no verdict. `samples_low`, `samples_high`: what the pilot leaves open (95%). In one
-    digit for a pilot of fewer than ROUGH units. One seed speaks of two runs.
+    `conditions`: the pilot, two that were labelled together. `samples`: units, of clusters their samples; null where no
+    number is enough, or where a pilot of one seed does not say how far seeds differ; of MIN_UNITS units or more (of a
+    proportion so many that change), as fewer have no verdict. `samples_low`, `samples_high`: what the
+    pilot leaves open (95%). In one digit for a pilot of fewer than ROUGH units. One seed speaks of two runs.
 
     UsageError for a pilot that is too small or does not vary, and for settings out of their range.
 
@@ -56,14 +55,11 @@ def plan(
         raise UsageError(f"power: expected a number between 0 and 1, got {power:g}")
     if not seeds or min(seeds) < 1 or max(seeds) > 1000:
         raise UsageError(f"seeds: expected whole numbers from 1 to 1000, got {list(seeds)}")
+    if len(conditions) != 2:
+        raise UsageError("a plan takes the runs of two conditions")
+    conditions = shared_seeds(*conditions)
     sides = [condition.cells(metric) for condition in conditions]
-    half = sides[0].n_seeds // 2
-    if len(sides) == 1 and half:  # its seeds stand for two conditions
-        sides = [sides[0].at(part) for part in (slice(half), slice(half, 2 * half))]
-    if len(sides) != 2:
-        raise UsageError("a plan takes the runs of two conditions, or several seeds of one")
-    pilot = paired(*sides)
-    if pilot is None:
+    if not (pilot := paired(*sides)):
         raise UsageError(f"{metric} is not measured on both sides of the pilot")
     low, high = sides[0].formula.ends
     if difference > high - low:
@@ -77,9 +73,8 @@ def plan(
             f"{metric}: a plan needs a pilot of {MIN_PILOT} or more units, some of which differ"
         )
     # a unit may weigh more than another, not be counted (0 or null), or be a cluster of samples
-    rows = [condition.rows for condition in conditions]
-    names = [conditions[0].units.name, *[ITEM] * all(ITEM in each for each in rows)]
-    samples = [pd.MultiIndex.from_frame(each[names]) for each in rows]
+    names = [conditions[0].units.name, *[ITEM] * all(ITEM in side.rows for side in conditions)]
+    samples = [pd.MultiIndex.from_frame(side.rows[names]) for side in conditions]
     n_units = len(samples[0].intersection(samples[-1]))
     upper, of_power = 1 - (resampling or Resampling()).level / 2, ndtri(power)
     # what the pilot's variance may truly be, as parts of it

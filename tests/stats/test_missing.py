@@ -19,6 +19,7 @@ from evaltools.stats.compare import ranks
 from evaltools.stats.effects import unit_changes
 from evaltools.stats.intervals import aggregate, estimate
 from evaltools.stats.multiple import p_random
+from evaltools.stats.plan import plan
 from tests.stats.comparing import compare, labelled
 
 JUDGE = Metric(
@@ -88,8 +89,23 @@ def test_a_null_is_a_row_left_out_everywhere(n_seeds: int) -> None:
 
 
 def test_a_further_seed_of_one_side_undoes_no_pairs() -> None:
-    a, b = runs(silent, 0, 3), runs(silent, 10, 3)
-    pd.testing.assert_frame_equal(compared(a, b), compared(a, b | {9: units(1)}))
+    """Its texts, which are other ones, leave out nothing, and a plan takes the pairs too."""
+    a, b = ({s: f.assign(text="one") for s, f in runs(silent, key, 3).items()} for key in (0, 10))
+    more = b | {9: units().assign(text="another")}
+    pd.testing.assert_frame_equal(compared(a, b), compared(a, more))
+    plans = [plan(labelled([JUDGE], a, side), "judge", 0.1) for side in (b, more)]
+    pd.testing.assert_frame_equal(*plans)
+
+
+def test_a_macro_mean_takes_the_rows_that_both_sides_have() -> None:
+    """Two rows a unit, wrong and right; the other side, all right, lacks one wrong row: of that unit 1 and 1 remain."""
+    macro = replace(JUDGE, name="macro", macro=True)
+    a = units(24).assign(item=range(24), id=np.repeat(range(12), 2), score=[0, 1] * 12)
+    found = row(compared({"": a}, {"": silent(a.assign(score=1), [0])}, [macro]), "macro")
+    assert found["value_baseline"] == pytest.approx((1 + 11 / 2) / 12)
+    assert (found["value_candidate"], found["missing_candidate"]) == (1, 1)
+    assert found["delta_best"] == pytest.approx(0.5)
+    assert found["delta_worst"] == pytest.approx(11.5 / 12 - 0.5)
 
 
 def test_a_metric_that_no_signs_can_show_costs_the_others_nothing() -> None:

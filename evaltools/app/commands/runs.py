@@ -246,7 +246,7 @@ def plan(
 ) -> None:
     """How many samples and seeds would show a difference.
 
-    RUN... are the pilot: the runs of two conditions (named as for `compare`), or seeds of one.
+    RUN... are the pilot: the runs of two conditions (named as for `compare`).
     """
     _require_target(csv_file, *runs)
     pilot = evaluate.study(runs, **settings)
@@ -256,9 +256,8 @@ def plan(
         power=power,
         seeds=seeds,
     )
-    candidate = pilot.candidates[0] if pilot.candidates else "another condition"
     paragraph(
-        f"To show {candidate} better than {pilot.baseline} by {difference:g} on “{pilot.title(metric)}” with "
+        f"To show {pilot.candidates[0]} better than {pilot.baseline} by {difference:g} on “{pilot.title(metric)}” with "
         f"{power:.0%} power, as the primary metric at level {pilot.resampling.level:.2g}:"
     )
     echo()

@@ -20,7 +20,7 @@ from ...report.study_sentences import whole_sentence
 from ...report.tables import text_table
 from ...report.text import markdown, markdown_table
 from ...stats.effects import MIN_UNITS
-from .score import MACRO, MEASURES, METRICS, TABLES, TURN_EVAL, counters, eligibility
+from .score import DIALOG, MACRO, MEASURES, TABLES, TURN_EVAL, counters, eligibility
 
 GROUPS = TABLES["groups"]
 
@@ -229,7 +229,7 @@ def checks(result: Run) -> Checks:
         "unanswered-turns",
         "warning",
         "{n} of {of} turns have no answer, as they timed out or failed: they take no part in the "
-        "metrics of turns, which may look better for it; means over dialogues do not show that they are missing",
+        "metrics of turns, which may look better for it",
         of - n,
         of,
     )
@@ -339,7 +339,7 @@ def metrics_summary(result: Run) -> Fields:
         of_turns = {name: f"{measure['key'].lower()}_{name}" for name in measure["ratios"]}
         # M2 has values of dialogues only: both are the same
         of_dialogs = {name: of_turns[name] + MACRO for name in measure["means"]} or of_turns
-        columns = {METRICS[metric].numerator: name for name, metric in of_dialogs.items()}
+        columns = {name.replace(MACRO, DIALOG): key for key, name in of_dialogs.items()}
         by_dialog = first_rows[list(columns)].dropna(how="all").rename(columns=columns)
         measures[measure["stored"]] = {
             "metric_name": measure["stored"],

@@ -38,23 +38,23 @@ MEASURES: list[Fields] = TABLES["measure"]
 
 # at the end of the name of a mean over dialogues, behind that of the ratio
 MACRO = "_macro"
+# at the end of the column with the ratio of each dialogue
+DIALOG = "_dialog"
 
 
 def add_dialog_ratios(units: DataFrame) -> DataFrame:
-    """The units with the columns that the macro metrics sum.
+    """The units with the ratio of each dialogue, and whether it has one, in its first row, null in the others.
 
-    The numerator of a mean is the column with the value of each dialogue, its denominator is 1 where there is one. Both
-    stand in the first row of the dialogue, null in the others. M2 has its values already.
+    M2 has its values already.
     """
     by_dialog = units.groupby("dialog_id", sort=False)
     columns: dict[str, Series] = {}
     for name, mean in METRICS.items():
         if name.endswith(MACRO):
-            ratio = METRICS[name.removesuffix(MACRO)]
-            numerator = by_dialog[ratio.numerator].sum().astype(float)
-            denominator = by_dialog[ratio.denominator].sum().astype(float)
-            columns[mean.denominator] = (denominator > 0).astype(float)
-            columns[mean.numerator] = numerator / denominator.where(denominator > 0)
+            numerator = by_dialog[mean.numerator].sum()
+            denominator = by_dialog[mean.denominator].sum()
+            columns[f"{name[:2]}_dialogs"] = (denominator > 0).astype(float)
+            columns[name.replace(MACRO, DIALOG)] = numerator / denominator.where(denominator > 0)
     return units.join(DataFrame(columns).set_axis(units.index[~units["dialog_id"].duplicated()]))
 
 

@@ -44,7 +44,7 @@ def test_bad_rows_are_named_with_their_line(
     run = et.load(tmp_path / "out/results/scores")
     # the other row and c, which are a proportion whatever was left out
     assert run["acc"]["n_units"] == 2 and run.metric("acc").proportion
-    assert "Caution: This run is not complete: 1 ×" in repr(run)
+    assert "Caution: The input of this run is not complete: 1 ×" in repr(run)
 
 
 @pytest.mark.parametrize(
