@@ -191,19 +191,15 @@ def test_a_seed_of_an_aggregate_that_is_gone_or_spoilt_is_bad_input(
     old = shutil.copytree(results, tmp_path / "results") / "old_aggregated"
     run = old / read_json(old / "manifest.json")["folders"][1]
     edit(run / "manifest.json", lambda recorded: recorded.update(started="9"))
-    labels = ("--suite-file", LABELS)
-    for args in (
-        ("gate", old, "--min", "accuracy=0"),
-        ("compare", old, results / "new_aggregated"),
-    ):
+    labels, new = ("--suite-file", LABELS), results / "new_aggregated"
+    compare = ("compare", old, new)
+    for args in (("gate", old, "--min", "accuracy=0"), compare):
         assert call(*labels, *args).output.count("scored again after") == 1
     run.rename(tmp_path / "away") if not gone else (run / gone).unlink()
-    for command in ("gate", "compare"):
-        sides = [old, results / "new_aggregated"]
-        args = sides if command == "compare" else [sides[1], "--baseline", old]
-        call(*labels, command, *args, status=3)
+    for args in (("gate", new, "--baseline", old), compare):
+        call(*labels, *args, status=3)
     if gone:
-        call(*labels, "compare", run, results / "new_aggregated", status=3)
+        call(*labels, "compare", run, new, status=3)
 
 
 def test_what_the_baseline_lacks_where_it_was_wrong_does_not_pass(tmp_path: Path) -> None:

@@ -36,22 +36,21 @@ def test_a_tag_that_nothing_checks_is_looked_at() -> None:
     assert units.loc[0, "summary_risk_coverage_state"] == "look" == units.loc[0, "state"]
 
 
-def test_what_a_source_contradicts_fails_and_what_a_person_must_settle_is_looked_at() -> None:
-    accuracy = "summary_accuracy"
-    measured = {"measured": True, "passed": True}
-    opposite = {"contradicted": [{"text": "90일 이내"}]}
-    misplaced = {"look": [{"why": "it stands at another item", "text": "90일"}]}
-    assert metric_state(accuracy, opposite, **measured) == "fail"
-    assert metric_state(accuracy, misplaced, **measured) == "look"
-    assert metric_state(accuracy, opposite | misplaced, **measured) == "fail"
-    assert metric_state(accuracy, misplaced, measured=True, passed=False) == "fail"
+OPPOSITE = {"contradicted": [{"text": "90일 이내"}]}
+MISPLACED = {"look": [{"why": "it stands at another item", "text": "90일"}]}
 
 
-def test_one_invented_figure_among_ten_is_looked_at() -> None:
-    invented = {"unsupported": [{"kind": "amount", "text": "5천만원", "at": [0, 5]}]}
-    age = {"unsupported": [{"kind": "age", "text": "23세", "at": [0, 3]}]}
-    word = {"unsupported": [{"kind": "condition", "text": "면책", "at": [0, 2]}]}
-    passed = {"measured": True, "passed": True}
-    assert metric_state("summary_accuracy", invented, **passed) == "look"
-    assert metric_state("summary_accuracy", age, **passed) == "look"
-    assert metric_state("summary_accuracy", word, **passed) == "ok"
+def test_the_state_of_a_metric() -> None:
+    for evidence, passed, state in (
+        # what a source contradicts fails, what a person must settle is looked at
+        (OPPOSITE, True, "fail"),
+        (MISPLACED, True, "look"),
+        (OPPOSITE | MISPLACED, True, "fail"),
+        (MISPLACED, False, "fail"),
+        # one invented figure among ten too
+        ({"unsupported": [{"kind": "amount", "text": "5천만원"}]}, True, "look"),
+        ({"unsupported": [{"kind": "age", "text": "23세"}]}, True, "look"),
+        ({"unsupported": [{"kind": "condition", "text": "면책"}]}, True, "ok"),
+    ):
+        found = metric_state("summary_accuracy", evidence, measured=True, passed=passed)
+        assert found == state, evidence
