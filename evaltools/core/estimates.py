@@ -229,7 +229,8 @@ def checks_of_runs(runs: Sequence[Sequence[Check]]) -> list[Check]:
     combined = []
     for checks in grouped(chain(*runs), attrgetter("code")).values():
         worst = min(
-            checks, key=lambda check: (LEVELS.index(check.level), -check.n / (check.of or 1))
+            checks,
+            key=lambda check: (LEVELS.index(check.level), -check.n / (check.of or 1), check.n),
         )
         message = worst.message
         if len(runs) > 1:

@@ -184,9 +184,9 @@ def ranks(
     0         x         2          2
     1         y         1          1
     """
-    cells_of = cache(lambda side: side.cells(metric))
+    cells_of, n = cache(lambda side: side.cells(metric)), len(conditions)
     pairs = []
-    for a, b in combinations(range(len(conditions)), 2):
+    for a, b in combinations(range(n), 2):
         pair = shared_seeds(conditions[a], conditions[b])
         keep = same_questions(*pair)
         found = _row(*(cells_of(side).where(keep) for side in pair))
@@ -198,7 +198,7 @@ def ranks(
     is_few = len(tested) <= MOST_ADJUSTED
     _test(tested, resampling, n_permutations, level if is_few else None)
     tested = tested[tested["p_adjusted"] <= level].reset_index(drop=True)
-    beats = np.zeros((len(conditions), len(conditions)), dtype=int)
+    beats = np.zeros((n, n))
     if len(tested):
         tested["level"] = tested["level"].fillna(level)
         draws = draws_of(tested["effect"] if is_few else (), resampling)
@@ -381,7 +381,7 @@ def verdicts(
     down, up = moves.min(axis=1).clip(upper=0), moves.max(axis=1).clip(lower=0)
     # units that all differ alike, without limits, have no interval that could disagree
     by_interval = (low > 0) | (high < 0) | low.isna()
-    at_both_ends = (low + down > 0) | (high + up < 0) | low.isna()
+    at_both_ends = (low.fillna(delta) + down > 0) | (high.fillna(delta) + up < 0)
     by_p = p <= level
     shown = by_p & at_both_ends
     improves = (delta > 0) == (rows["better"] != "lower")

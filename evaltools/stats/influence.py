@@ -153,7 +153,7 @@ class Condition:
                 place = f"row {self.rows.index[row] + 1} ({unit} {self.rows[unit].iloc[row]})"
                 raise UsageError(f"{place}: {name} is {value}{expected}")
         sums[..., np.isnan(sums[:2]).any(axis=(0, 1))] = 0.0
-        num, den = sums[:2]
+        num, den, _, [measured, *_] = sums
         num[(den == 0) & ~formula.is_count[:, None]] = 0.0
         shape = 4, len(formula.ratios), len(self.seeds), self.n_samples
         n_cells = shape[2] * shape[3]
@@ -161,9 +161,11 @@ class Condition:
         sums = np.array([np.bincount(self.cell, row, n_cells) for row in rows], float)
         sums = sums.reshape(shape)
         if TRIAL in self.rows:
-            n_trials = np.bincount(self.cell, minlength=n_cells).reshape(shape[2:])
+            trial = self.rows[TRIAL]
+            # metrics may have trials of their own: others than those in which some sample has a value are none
+            n_trials = np.bincount(self.cell, trial.isin(trial[measured > 0]), n_cells)
             sums[:3] /= np.maximum(sums[3], 1)
-            sums[3] /= np.maximum(n_trials, 1)
+            sums[3] /= np.maximum(n_trials.reshape(shape[2:]), 1)
         return Cells(formula, self.seeds, np.moveaxis(sums, 1, -1), self.starts)
 
 

@@ -256,11 +256,10 @@ def lacking(
     sums = np.concatenate([a.sums, b.sums], axis=1)
     ends_of_metric = a.formula.ends
     seen = a.formula.values(sums)
-    of_seen = np.fmin.reduce(seen, axis=None), np.fmax.reduce(seen, axis=None)
     limits = np.where(
         np.isfinite(ends_of_metric),
         ends_of_metric,
-        of_seen,
+        [np.fmin.reduce(seen, axis=None), np.fmax.reduce(seen, axis=None)],
     )
     _, weights, _, n_rows = sums
     weight = weights.max(axis=0)

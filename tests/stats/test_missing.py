@@ -166,6 +166,20 @@ def test_fewer_than_three_missing_must_hold_at_both_ends() -> None:
     )
 
 
+def test_what_differs_alike_without_limits_must_hold_at_both_ends_too() -> None:
+    a = units(20).assign(score=range(20))
+    lossy = silent(a.assign(score=range(1, 21)), [19])
+    found = row(compared({"": a}, {"": lossy}, [replace(JUDGE, bounds=None)]))
+    assert (found["delta"], found["verdict"], found["short"]) == (1, "tied", "missing")
+
+
+def test_metrics_of_one_sample_may_have_trials_of_their_own() -> None:
+    """Two trials of one metric, and one of the judge: nothing is missing."""
+    trials = [units().assign(trial=1), silent(units(), range(40)).assign(trial=2)]
+    a = pd.concat(trials, ignore_index=True)
+    assert not compared({"": a}, {"": a})["missing_baseline"].any()
+
+
 def test_an_equivalence_too_must_hold_at_both_ends() -> None:
     """Scores move by .001 up or down; two of 300 that are missing could move their mean by 2/300."""
     a = units(300)
@@ -247,11 +261,10 @@ def test_rows_that_pair_but_have_another_text_or_gold_are_other_questions(column
     assert row(found)[["n_other_texts", "n_units"]].tolist() == [3, 37]
     assert row(found)["missing_candidate"] == 0
     shifted = b.assign(**{column: np.roll(a[column], 1)})
-    with pytest.raises(UsageError, match="40 of 40 pairs have another text or gold"):
-        compared({"": a}, {"": shifted})
     # the other questions of one seed are no better
-    with pytest.raises(UsageError, match="40 of 40 pairs have another text or gold"):
-        compared({1: a, 2: a}, {1: b, 2: shifted})
+    for sides in (({"": a}, {"": shifted}), ({1: a, 2: a}, {1: b, 2: shifted})):
+        with pytest.raises(UsageError, match="40 of 40 pairs have another text or gold"):
+            compared(*sides)
     # each seed is held against its own, or both versions of a side against those of the other
     for seeds, n in (((few, a), 3), ((a, few), 0)):
         found = compared({1: a, 2: few}, dict(enumerate(seeds, 1)))

@@ -10,8 +10,8 @@ from scipy import stats
 
 from evaltools.core.estimates import Resampling
 from evaltools.core.metric import Difference, Metric, MetricTable
-from evaltools.stats.formulas import NEW_SEEDS, THIS_RUN, accounts, p_of_t, seed_part
-from evaltools.stats.intervals import aggregate, estimate
+from evaltools.stats.formulas import NEW_SEEDS, accounts, p_of_t, seed_part
+from evaltools.stats.intervals import aggregate
 from tests.stats.comparing import MEAN, MICRO, compare, labelled
 
 RATE = Metric(name="rate", numerator="hit", denominator="n", better="higher", proportion=True)
@@ -84,15 +84,6 @@ def test_complete_interval_equals_the_textbook_formula() -> None:
     row = of(runs).loc["mean"]
     assert (row["ci_low"], row["ci_high"]) == pytest.approx((y.mean() - half, y.mean() + half))
     assert (row["claim"], row["ci_method"]) == (NEW_SEEDS, "components")
-
-
-def test_one_seed_is_that_run() -> None:
-    runs = {None: condition()[42]}
-    got, alone = of(runs), estimate(runs[None], TABLE, "id", R).set_index("name")
-    for column in ("value", "ci_low", "ci_high"):
-        assert got[column].tolist() == pytest.approx(alone[column].tolist(), nan_ok=True)
-    assert got["std"].isna().all()
-    assert got.loc["mean", "claim"] == THIS_RUN
 
 
 def test_within_limits_an_interval_stays_there_and_needs_no_variation() -> None:

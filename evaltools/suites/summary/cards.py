@@ -21,9 +21,6 @@ LEGEND = (
     "number."
 )
 
-# A row of the units, its lists and evidence decoded
-Case = Fields
-
 # the state of a case or of a metric in it -> its mark
 MARKS = {"fail": "bad", "look": "look", "ok": "good"}
 
@@ -36,7 +33,7 @@ def in_order(run: Run, units: DataFrame) -> DataFrame:
 
 
 def card(
-    case: Case,
+    case: Fields,
     *,
     thresholds: Mapping[str, float],
 ) -> Fields:
@@ -53,7 +50,7 @@ def card(
 
 
 def _row(
-    case: Case,
+    case: Fields,
     metric: str,
     threshold: float,
 ) -> Row:
@@ -67,7 +64,7 @@ def _row(
     return Row(say(TERMS[metric]), {"threshold": [Line(f"≥ {threshold:g}")], "found": [found]})
 
 
-def _places(case: Case) -> Iterator[Place]:
+def _places(case: Fields) -> Iterator[Place]:
     """Where the two texts of a card say what the scores rest on.
 
     Figures with their passage under one number, definitive phrases, and what is missing.
@@ -134,7 +131,7 @@ JUDGE_SAYS = {
 }
 
 
-def in_short(case: Case) -> list[str]:
+def in_short(case: Fields) -> list[str]:
     """Why a case fails, or what a person must settle: the reasons of the metrics in its state; none of an ok case."""
     if case["state"] == "ok":
         return []
@@ -147,7 +144,7 @@ def in_short(case: Case) -> list[str]:
 
 
 def why(
-    case: Case,
+    case: Fields,
     metric: str,
 ) -> Iterator[str]:
     """What a judge said of a case, and what speaks against its score; what speaks for it stands in the evidence."""
@@ -189,7 +186,7 @@ def why(
 
 def compared(
     entity: Fields,
-    case: Case,
+    case: Fields,
 ) -> str:
     """What the summary says, and what the source does."""
     if "tag" in entity:

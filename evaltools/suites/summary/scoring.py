@@ -268,13 +268,14 @@ def _non_definitive(
     if blank:
         return _not_measured(1.0, "empty summary")
     found = [find_matches(named, summary, rules) for named in rules.definitive]
-    standing, let_off, _ = zip(*found)
-    definitive = sorted(chain(*standing), key=itemgetter("at"))
+    definitive, let_off = (
+        sorted(chain(*matches), key=itemgetter("at")) for matches in [*zip(*found)][:2]
+    )
     return _ratio(
         0 if definitive else 1,
         1,
         definitive=definitive,
-        let_off=sorted(chain(*let_off), key=itemgetter("at")),
+        let_off=let_off,
     )
 
 

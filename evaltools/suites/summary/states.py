@@ -181,12 +181,7 @@ def worst(states: Iterable[State]) -> State:
     return min(states, key=STATES.index, default="ok")
 
 
-def metric_state(
-    metric: str,
-    evidence: Fields,
-    measured: bool,
-    passed: bool,
-) -> State:
+def metric_state(metric: str, evidence: Fields, measured: bool, passed: bool) -> State:
     """The state of one metric of one case.
 
     evidence: as the scores have it. `contradicted`: values of the summary of which a source says
@@ -201,9 +196,7 @@ def metric_state(
     """
     if metric not in JUDGED:
         return "ok"
-    if measured and not passed:
-        return "fail"
-    if evidence.get("contradicted"):
+    if (measured and not passed) or evidence.get("contradicted"):
         return "fail"
     if metric == "summary_accuracy" and not measured:
         return "look"

