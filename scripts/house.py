@@ -30,7 +30,7 @@ BUDGET = {
     "tokens a line of the densest file": 10,  # (10)
     "lines of the longest function": 60,
     "lines of the longest file": 450,
-    "tokens of tests": 130_000,
+    "tokens of tests": 129_850,  # (130,000)
     "tests": 1_588,  # (1,800)
     "pages of docs": 12,
     "words of docs": 16_000,

@@ -184,7 +184,8 @@ def ranks(
     0         x         2          2
     1         y         1          1
     """
-    cells_of, n = cache(lambda side: side.cells(metric)), len(conditions)
+    cells_of = cache(lambda side: side.cells(metric))
+    n = len(conditions)
     pairs = []
     for a, b in combinations(range(n), 2):
         pair = shared_seeds(conditions[a], conditions[b])

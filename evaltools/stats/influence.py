@@ -305,12 +305,12 @@ class Cells:
     sums: Array
     starts: Array
 
-    def unit_sizes(self, lost: Any = 0.0) -> Any:
-        """Of macro means the denominator of each cell's unit, with what is lost, (seeds, samples, ratios); of others 1."""
+    def unit_sizes(self, lacked: Any = 0.0) -> Any:
+        """Of macro means the denominator of each cell's unit with what it lacks, (seeds, samples, ratios); of others 1."""
         is_macro = np.array([ratio.macro for ratio in self.formula.ratios])
         if not is_macro.any():
             return 1.0
-        of_unit = np.add.reduceat(self.den + lost, self.starts, axis=1)
+        of_unit = np.add.reduceat(self.den + lacked, self.starts, axis=1)
         size = of_unit.repeat(np.diff(self.starts, append=self.den.shape[1]), axis=1)
         return np.where(is_macro & (size > 0), size, 1.0)
 

@@ -282,10 +282,10 @@ def lacking(
             units = [cells.per_unit() for cells in samples]
             p.append(max(p_random(*map(_own_values, groups)) for groups in (units, samples)))
         kept = replace(side, sums=side.sums * (1 - part)[..., None])
-        lost = part[..., None] * weight
-        size = kept.unit_sizes(lost)
+        lacked = part[..., None] * weight
+        size = kept.unit_sizes(lacked)
         kept.sums[:2] /= size
-        added = (lost / size).sum(axis=1)
+        added = (lacked / size).sum(axis=1)
         # of several ratios the one that lacks most
         share = (added / np.maximum(kept.totals[1] + added, 1e-300)).max(axis=1)
         # of a seed that has no value here all is missing

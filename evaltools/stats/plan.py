@@ -59,7 +59,8 @@ def plan(
         raise UsageError("a plan takes the runs of two conditions")
     conditions = shared_seeds(*conditions)
     sides = [condition.cells(metric) for condition in conditions]
-    if not (pilot := paired(*sides)):
+    pilot = paired(*sides)
+    if pilot is None:
         raise UsageError(f"{metric} is not measured on both sides of the pilot")
     low, high = sides[0].formula.ends
     if difference > high - low:

@@ -180,9 +180,8 @@ def test_macro_f1_equals_scikit_learn() -> None:
 def test_breakdown_by_part() -> None:
     frame = classified("aaaaaabbbbc" * 3, "aabbccbbbac" * 3)
     got = breakdown(frame, MACRO, "id", "part", ["macro_f1", "lead"], QUICK)
-    assert (
-        got["part"].str.cat(got["n"].astype(str)).tolist() == ["a18"] * 2 + ["b12"] * 2 + ["c3"] * 2
-    )
+    parts = got[["part", "n"]].drop_duplicates()
+    assert parts.to_numpy().tolist() == [["a", 18], ["b", 12], ["c", 3]]
     of_a = of(frame[frame["part"] == "a"], MACRO)
     pd.testing.assert_series_equal(
         got["value"][:2], of_a.loc[["macro_f1", "lead"], "value"].reset_index(drop=True)

@@ -1,5 +1,6 @@
 """Sign flips and families, against scipy and statsmodels and by hand; ranks; plans by their formula."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
 
@@ -93,7 +94,13 @@ def test_a_plan_by_its_formula() -> None:
     rng = np.random.default_rng(4)
     a, b = rng.normal(size=30), rng.normal(size=30)
     z2 = (stats.norm.ppf(0.975) + stats.norm.ppf(0.8)) ** 2
-    row = plan(labelled([FREE], {"": frame(a)}, {"": frame(b)}), "score", 0.5, seeds=[1]).iloc[0]
+
+    def planned(change: Callable[[np.ndarray], pd.DataFrame]) -> pd.Series:
+        """The pilot's rows are made of the values of each side."""
+        pilot = labelled([FREE], {"": change(a)}, {"": change(b)})
+        return plan(pilot, "score", 0.5, seeds=[1]).iloc[0]
+
+    row = planned(frame)
     n = z2 * (b - a).var(ddof=1) / 0.5**2 * 30 / 28
     low, high = 29 / stats.chi2.ppf([0.975, 0.025], 29)
     assert row[["samples", "samples_low", "samples_high"]].tolist() == [
@@ -101,15 +108,9 @@ def test_a_plan_by_its_formula() -> None:
     ]  # fmt: skip
     # 30 more units that are not counted, or null: as many of the next study will not be
     more = frame(np.zeros(30)).assign(id=range(30, 60), n=[0, None] * 15)
-    sides = [{"": pd.concat([frame(y), more])} for y in (a, b)]
-    row = plan(labelled([FREE], *sides), "score", 0.5, seeds=[1]).iloc[0]
-    assert row["samples"] == np.ceil(2 * n)
+    assert planned(lambda y: pd.concat([frame(y), more]))["samples"] == np.ceil(2 * n)
     # clusters of two samples that are alike are as sure as one sample
-    sides = [
-        {"": pd.concat([frame(y).assign(item=i) for i in (0, 1)], ignore_index=True)}
-        for y in (a, b)
-    ]
-    row = plan(labelled([FREE], *sides), "score", 0.5, seeds=[1]).iloc[0]
+    row = planned(lambda y: pd.concat([frame(y).assign(item=i) for i in (0, 1)], ignore_index=True))
     assert row["samples"] == np.ceil(2 * n)
 
 
