@@ -57,7 +57,7 @@ def _show_table(
     """Print the headline: of a comparison its differences, without numbers of a metric that a check blocks."""
     level = f"{shown.resampling.percent} interval"
     heads = {"value": "value", "interval": level, "n": "n"}
-    rows = shown.frame if everything else shown.rows_of(*shown.headline)
+    rows = shown.rows_of(*(shown.formulas if everything else shown.headline))
     if shown.candidates:
         heads = {
             "baseline": "A",
@@ -73,9 +73,6 @@ def _show_table(
         texts["verdict"] += [f" ({short})" if short else "" for short in rows["short"]]
         if len(shown.candidates) > 1:
             texts["metric"] = rows["candidate"] + ": " + texts["metric"]
-        is_blocked = texts["id"].isin(shown.blocked)
-        texts.loc[is_blocked, list(heads.values())] = ""
-        texts.loc[is_blocked, "verdict"] = "blocked"
     elif len(shown.results) == 1 and shown.suite.verdicts:
         verdicts = shown.suite.verdicts(shown.results[0]).set_index("metric")["verdict"]
         texts["verdict"] = texts["id"].map(verdicts)

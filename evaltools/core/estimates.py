@@ -16,9 +16,8 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any, Literal
 
-import numpy as np
 import pandas as pd
-from pandas import DataFrame, Series
+from pandas import DataFrame
 from pydantic import BaseModel, ConfigDict, Field
 
 from .files import Fields, Names, grouped
@@ -66,6 +65,9 @@ PUBLIC = (
     "blocked",
 )
 
+# why a difference is blocked whose missing values are not missing at random
+UNFAIR = "missing-not-random"
+
 NUMBERS = ("value", "ci_low", "ci_high", "numerator", "denominator")
 
 
@@ -76,20 +78,6 @@ def complete(
     """The estimates with all of COLUMNS first; what they lack is null, or that of one run of this condition."""
     of_one_run = {**dict.fromkeys(COLUMNS), "condition": condition, "n_seeds": 1}
     return DataFrame({**of_one_run, **estimates}, estimates.index)
-
-
-def marked_blocked(
-    rows: DataFrame,
-    checks: Iterable[Check],
-) -> DataFrame:
-    """Estimates, or a comparison, with the column `blocked`: the code of the check that blocks a metric, else null.
-
-    What is blocked has no interval.
-    """
-    codes = {name: check.code for check in reversed([*checks]) for name in check.blocks}
-    rows = rows.assign(blocked=Series(map(codes.get, rows["metric"]), rows.index, object))
-    rows.loc[rows["blocked"].notna(), ["ci_low", "ci_high", "ci_method"]] = np.nan, np.nan, "none"
-    return rows
 
 
 def public_frame(estimates: DataFrame) -> DataFrame:
@@ -339,6 +327,7 @@ def one_sided_missing(
     that lacks cells. `signed`: a difference as it is shown.
     """
     n_missing = differences["missing_baseline"] + differences["missing_candidate"]
+    n_missing *= differences["blocked"].fillna(UNFAIR) == UNFAIR
     rows = differences.assign(n=n_missing, shown=_titles(differences))[n_missing > 0]
     for row in rows.drop_duplicates("candidate").to_dict("records"):
         text = (
@@ -364,12 +353,11 @@ def not_random(differences: DataFrame) -> Checks:
         "What is missing between {baseline} and {candidate} is perhaps not missing at random: on {metrics} the samples "
         "that one side lacks have other values on the other side (a test at 5%). No verdict."
     )
-    # a frame without rows holds no truth values
-    unfair = differences[differences["not_random"].astype(bool)]
+    unfair = differences[differences["blocked"] == UNFAIR]
     for _, rows in unfair.groupby("candidate", sort=False):
         row = rows.iloc[0]
         yield from share_check(
-            "missing-not-random",
+            UNFAIR,
             "blocking",
             text,
             row["missing_baseline"] + row["missing_candidate"],

@@ -126,22 +126,23 @@ class Plots:
     def forest(self, *metrics: str) -> Figure:
         """Values with their intervals, a line a metric (default: the headline); of several conditions differences.
 
-        The first stands at the top. Metrics that a check blocks are left out; one without limits has an axis of its own.
+        The first stands at the top. What is not measured is left out; a metric without limits has an axis of its own.
 
         >>> import evaltools as et
         >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
         >>> ax = run.plot.forest("fix_rate_refpol").axes[0]
         """
         result, what = self.shown, say("value")
-        names = dict.fromkeys(result.metric(name).name for name in metrics or result.headline)
-        rows = result.rows_of(*[name for name in names if name not in result.blocked])
+        names = [result.metric(name).name for name in metrics or result.headline]
+        rows = result.rows_of(*names)
         if result.candidates:
             # of several the legend names the candidates
             what = f"{result.candidates[0]} − {result.baseline}"
             if len(result.candidates) > 1:
                 what = say("candidate − baseline")
             rows = rows.rename(columns={"delta": "value", "candidate": "condition"})
-        if rows["value"].isna().all():
+        rows = rows.dropna(subset="value")
+        if rows.empty:
             return Figure()
         rows = rows.astype(dict.fromkeys(ENDS, float))
         rows["mark"], conditions = pd.factorize(rows["condition"])

@@ -161,10 +161,10 @@ def run_checks(run: Run) -> list[Check]:
     return worst_first(checks)
 
 
-def study_checks(study: Any, *metrics: str) -> list[Check]:
+def study_checks(study: Any) -> list[Check]:
     """What the checks of its runs found, and those of units and seeds that some runs lack; the worst first.
 
-    What is missing on one side is looked for on these metrics, by default those that lead.
+    What is missing on one side is looked for on the metrics that lead.
     """
     checks = [
         *lacking(
@@ -174,7 +174,7 @@ def study_checks(study: Any, *metrics: str) -> list[Check]:
         )
     ]
     if study.candidates:
-        differences = study.rows_of(*metrics or study.headline)
+        differences = study.rows_of(*study.headline)
         checks += [
             *one_sided_missing(differences, partial(number, signed=True)),
             *not_random(differences),
@@ -232,13 +232,13 @@ def spoken_checks(shown: Result) -> Sequence[Check]:
 def trust_line(shown: Result) -> Markup:
     """Whether the numbers of a page can be believed, in a line that opens: how many checks failed, and their gist."""
     checks = spoken_checks(shown)
-    is_unfair = shown.rows_of(*shown.headline).get("not_random", ())
+    verdicts = shown.rows_of(*shown.headline).get("verdict", pd.Series())
     lost = {
         "incomplete": [run.manifest.incomplete for run in shown.results],
         "{n} of {total} headline metrics cannot be measured": [
             name in shown.blocked for name in shown.usual
         ],
-        "{n} of {total} differences cannot be measured": is_unfair,
+        "{n} of {total} differences cannot be measured": verdicts == "not measured",
     }
     counts = [say(text, n=sum(of), total=len(of)) for text, of in lost.items() if any(of)]
     # the beginning of a sentence says the most of it

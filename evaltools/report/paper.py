@@ -36,8 +36,7 @@ METHODS = {
 
 def leading(result: Result) -> list[str]:
     """The metrics of a paper: the primary one, then those that the suite names for papers, or else the headline."""
-    names = dict.fromkeys([result.primary, *(result.suite.paper or result.headline)])
-    return [name for name in names if name and name not in result.blocked]
+    return [*dict.fromkeys([result.primary, *(result.suite.paper or result.headline)])]
 
 
 def table(result: Result) -> DataFrame:
@@ -45,7 +44,7 @@ def table(result: Result) -> DataFrame:
 
     Of a comparison: Metric, Condition (of several candidates), both means over the pairs that the difference is made of,
     Difference, its interval and p, a row a metric and candidate; the better side is `Strong`. Else: Metric, Value,
-    interval and n. Metrics: the measured ones of `leading`.
+    interval and n. Metrics: those of `leading` that are measured.
     """
     rows = result.rows_of(*leading(result))
     rows = rows.dropna(subset="delta" if result.candidates else "value")

@@ -6,16 +6,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 from pandas import DataFrame, Series
 from pandas.api.types import is_bool_dtype
 
 from .. import __version__
-from ..core.estimates import Check, Resampling, check_lines
+from ..core.estimates import UNFAIR, Check, Resampling, check_lines
 from ..core.files import Names, natural, nearest
 from ..core.messages import UsageError
 from ..core.metric import AnyMetric, MetricTable, metric_title
-from ..stats.influence import Formula, formulas_of
+from ..stats.influence import Codes, Formula, formulas_of
 from . import paper
 from .first_screen import first_screen, metric_table, provenance, spoken_checks
 from .samples import sample_view
@@ -151,15 +152,24 @@ class Result:
         """As shown of these metrics: every candidate against the baseline (where they have a direction), or estimates."""
         return in_order(self.frame, names) if self.candidates else self.estimates_of(*names)
 
-    @property
-    def all_checks(self) -> list[Check]:
-        """The checks of all runs."""
-        return [check for run in self.results for check in run.checks]
+    @cached_property
+    def codes(self) -> Codes:
+        """Condition -> metric that means nothing in one of its runs -> the code of the check that says so."""
+        return {
+            name: {
+                metric: check.code
+                for run in runs.values()
+                for check in reversed(run.checks)
+                for metric in check.blocks
+            }
+            for name, runs in self.conditions.items()
+        }
 
     @cached_property
     def blocked(self) -> frozenset[str]:
-        """The metrics that mean nothing in some run, as a check says."""
-        return frozenset(name for check in self.all_checks for name in check.blocks)
+        """The metrics that mean nothing in the baseline, or in every candidate."""
+        of_candidates = [{*self.codes[name]} for name in self.candidates] or [set()]
+        return frozenset(self.codes[self.baseline]).union(set.intersection(*of_candidates))
 
     @cached_property
     def metrics(self) -> MetricTable:
@@ -175,7 +185,7 @@ class Result:
 
     @cached_property
     def headline(self) -> Names:
-        """The metrics that lead the page: the primary one, and those that can be measured in every run.
+        """The metrics that lead the page: the primary one, and those that no check blocks.
 
         The primary one is that which was declared, else the first of the suite's with a direction.
         """
@@ -318,9 +328,16 @@ def in_order(
     rows: DataFrame,
     names: Sequence[str],
 ) -> DataFrame:
-    """The rows on some metrics in the order of these, on each those of all conditions, or candidates."""
+    """The rows on some metrics in the order of these, on each those of all conditions, or candidates.
+
+    What a check blocks has no number there.
+    """
     by_name = rows.set_index("metric", drop=False)
-    return by_name.loc[[n for n in names if n in by_name.index]].reset_index(drop=True)
+    found = by_name.loc[[n for n in names if n in by_name.index]].reset_index(drop=True)
+    numbers = "value", "value_baseline", "value_candidate", "delta"
+    is_blocked = found["blocked"].fillna(UNFAIR) != UNFAIR
+    found.loc[is_blocked, found.columns.intersection(numbers)] = np.nan
+    return found
 
 
 def require_comparable(runs: Iterable[Run]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from pandas import DataFrame, Series
 
-from ..core.estimates import Check, from_public, marked_blocked, public_frame
+from ..core.estimates import Check, from_public, public_frame
 from ..core.files import Fields
 from ..core.manifest import Manifest
 from ..core.messages import UsageError, language, speak, speaking
@@ -198,7 +198,7 @@ class Run(Result):
             column,
             names,
             self.resampling,
-            self.checks,
+            {"": self.codes[self.name]},
         )
 
     def diff(
@@ -336,8 +336,8 @@ def make_run(
     )
     with speaking("en"):  # as in metrics.json; pages find them anew in their language
         checks = tuple(run_checks(run))
-    return replace(
-        run,
-        checks=checks,
-        estimates=marked_blocked(estimates, checks),
-    )
+    run = replace(run, checks=checks)
+    codes = run.codes[run.name]
+    blocked = Series(map(codes.get, estimates["metric"]), dtype=object)
+    estimates.loc[blocked.notna(), ["ci_low", "ci_high", "ci_method"]] = None, None, "none"
+    return replace(run, estimates=estimates.assign(blocked=blocked))

@@ -14,7 +14,7 @@ import pandas as pd
 from markupsafe import Markup
 from pandas import DataFrame
 
-from ..core.estimates import Check, marked_blocked, public_frame
+from ..core.estimates import Check, public_frame
 from ..core.files import Fields, first_names, safe_name, write_csv
 from ..core.manifest import Manifest, require_replaceable, whole_folder
 from ..core.messages import UsageError, echo, language, speaking
@@ -53,8 +53,6 @@ SCORE_COLUMNS = [
 ]
 # columns of aggregated_mean_std.csv
 AGGREGATED = ["metric", "mean", "std", "n_seeds", "ci_low", "ci_high", "min", "max", "blocked"]
-# columns of `frame` that are null where a check blocks the metric
-TEST_COLUMNS = ["p_value", "p_adjusted", "mde", "equivalence_low", "equivalence_high"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -112,7 +110,7 @@ class Study(Result):
             )
             for name in names
         ]
-        return label(conditions, self.metrics, self.suite.unit)
+        return label(conditions, self.metrics, self.suite.unit, self.codes)
 
     def changes(
         self,
@@ -174,11 +172,8 @@ class Study(Result):
     @cached_property
     def estimates(self) -> DataFrame:
         """The estimates of every condition over its seeds, as `core.estimates` has them; only single runs have sums."""
-        return marked_blocked(
-            aggregate(self.labelled(*self.conditions), self.resampling).assign(
-                numerator=None, denominator=None
-            ),
-            self.all_checks,
+        return aggregate(self.labelled(*self.conditions), self.resampling).assign(
+            numerator=None, denominator=None
         )
 
     @cached_property
@@ -190,21 +185,12 @@ class Study(Result):
         if not self.candidates:
             rows = self.estimates[["condition", "std", "n_seeds"]]
             return public_frame(self.estimates).join(rows)
-        table = marked_blocked(
-            compare_all(
-                self.labelled(self.baseline, *self.candidates),
-                self.resampling,
-                self.headline,
-                self.margin,
-            ),
-            self.all_checks,
+        return compare_all(
+            self.labelled(self.baseline, *self.candidates),
+            self.resampling,
+            self.headline,
+            self.margin,
         )
-        is_blocked = table["blocked"].notna()
-        is_unfair = table["not_random"].astype(bool) & ~is_blocked
-        table.loc[is_blocked, TEST_COLUMNS] = None
-        table.loc[is_blocked, ["verdict", "short"]] = ["not measured", ""]
-        table.loc[is_unfair, "blocked"] = "missing-not-random"
-        return table
 
     @property
     def scores(self) -> DataFrame:
@@ -266,7 +252,7 @@ class Study(Result):
         if not self.formulas[name].is_directed:
             raise UsageError(f"{name} has no direction, so that no condition can be better in it")
         if name in self.blocked:
-            why = next(check.message for check in self.all_checks if name in check.blocks)
+            why = next(check.message for check in self.checks if name in check.blocks)
             raise UsageError(f"{name} means nothing here: {why}")
         return self.metric(metric.alias_of or name)
 
@@ -279,8 +265,8 @@ class Study(Result):
         """The difference from the baseline within each part of the units that both sides have.
 
         `column`: as in `Run.by`; a sample is compared in a part that it is in on both sides. `metrics`: by default
-        the primary one. Columns: part, n, then those of `frame`, p adjusted over the parts (Holm). What has no verdict
-        in the whole, as its missing values are not random, has none in a part. UsageError as `rank`.
+        the primary one. Columns: part, n, then those of `frame`, p adjusted over the parts (Holm). What is blocked
+        in the whole is so in every part. UsageError as `rank`.
 
         >>> import evaltools as et
         >>> cmp = et.compare("example:memfin/plain_llm", "example:memfin/memory_agent")
@@ -293,8 +279,9 @@ class Study(Result):
             if condition in sides:
                 sides[condition][seed] = run.data.assign(**{PART: parts})
         names = [self.directed(metric).name for metric in metrics or [self.primary]]
-        unfair = self.frame.query("not_random and candidate == @candidate")["metric"]
-        return compare_parts(sides, self.metrics, self.suite.unit, self.resampling, names, unfair)
+        rows = self.frame[self.frame["candidate"] == candidate].set_index("metric")
+        blocked = {candidate: dict(rows["blocked"].dropna())}
+        return compare_parts(sides, self.metrics, self.suite.unit, self.resampling, names, blocked)
 
     def samples(
         self,
@@ -329,7 +316,7 @@ class Study(Result):
     @property
     def comparison(self) -> DataFrame:
         """The rows of comparison.csv: every candidate against the baseline."""
-        return self.frame[[*CONTRACT, "blocked"]]
+        return self.frame[[*CONTRACT]]
 
     def save(
         self,

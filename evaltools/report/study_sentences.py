@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pandas import Series
 
-from ..core.estimates import Resampling, Row, is_null
+from ..core.estimates import UNFAIR, Resampling, Row, is_null
 from ..core.messages import listed, say
 from ..core.metric import metric_title
 from ..stats.compare import POWER
@@ -104,7 +104,7 @@ def verdict_parts(
     verdict, finding = row["verdict"], _said(row, FINDINGS)
     if verdict == "not measured":
         text = "it is not measured on both sides."
-        if row["not_random"]:
+        if row["blocked"] == UNFAIR:
             text = "what one side lacks is perhaps not like the rest."
         return finding, say(text)
     level, ends = resampling.percent, row

@@ -113,7 +113,7 @@ def shown_texts(row: Row) -> dict[str, str]:
     ratio = [f"{total:,.2f}".removesuffix(".00") for total in sums if not is_null(total)]
     return {
         **texts,
-        "value": value if is_null(row.get("blocked")) else say("cannot be measured"),
+        "value": value,
         "ratio": " / ".join(ratio) if len(ratio) == 2 else f"n = {texts['n']}",
         "method": row["ci_method"],
     }

@@ -1,6 +1,6 @@
 """Estimates and differences within the parts of the units."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -8,13 +8,13 @@ import pandas as pd
 from pandas import DataFrame, Series
 from pandas.api.types import is_list_like
 
-from ..core.estimates import PUBLIC, Check, Resampling, marked_blocked, public_frame
+from ..core.estimates import PUBLIC, Resampling, public_frame
 from ..core.files import nearest
 from ..core.messages import UsageError
 from ..core.metric import MetricTable, subset
 from .compare import CONTRACT, DETAILS, compare_all, verdicts
 from .effects import NothingPaired
-from .influence import Condition, Runs, label
+from .influence import NO_CODES, Codes, Condition, Runs, label
 from .intervals import aggregate
 from .multiple import holm
 
@@ -55,7 +55,10 @@ def by_parts(
 
 
 def each_part(
-    conditions: Mapping[str, Runs], table: MetricTable, unit: str
+    conditions: Mapping[str, Runs],
+    table: MetricTable,
+    unit: str,
+    blocked: Codes,
 ) -> Iterator[tuple[str, list[Condition]]]:
     """(part, the conditions within it, labelled together), the part with most units of the first condition first.
 
@@ -71,7 +74,7 @@ def each_part(
             condition: {seed: frame[frame[PART] == name] for seed, frame in of_seed.items()}
             for condition, of_seed in conditions.items()
         }
-        yield name, label(runs.items(), table, unit)
+        yield name, label(runs.items(), table, unit, blocked)
 
 
 def breakdown(
@@ -81,12 +84,12 @@ def breakdown(
     column: str | Series,
     names: Sequence[str],
     resampling: Resampling,
-    checks: Iterable[Check] = (),
+    blocked: Codes = NO_CODES,
 ) -> DataFrame:
     """The named metrics within each part of the units, the largest part first.
 
-    `column`: a column of the units, or the part of each row. `checks`: what they block has no interval.
-    One row a part and metric: `part`, `n`
+    `column`: a column of the units, or the part of each row. `blocked`: what has no interval, of the condition
+    "". One row a part and metric: `part`, `n`
     (resampling units in the part), then the columns of `estimate`. Null values make a part of their
     own, "(none)". KeyError for a name that the table lacks.
 
@@ -102,8 +105,8 @@ def breakdown(
     """
     of_parts = units.assign(**{PART: by_parts(units, column)})
     frames = []
-    for part, conditions in each_part({"": {"": of_parts}}, subset(table, names), unit):
-        rows = public_frame(marked_blocked(aggregate(conditions, resampling), checks))
+    for part, conditions in each_part({"": {"": of_parts}}, subset(table, names), unit, blocked):
+        rows = public_frame(aggregate(conditions, resampling))
         frames.append(rows.assign(part=part, n=len(conditions[0].units)))
     frame = pd.concat(frames, ignore_index=True)
     frame = frame[frame["name"].isin(names) & (frame["n"] > 0)].reset_index(drop=True)
@@ -116,29 +119,23 @@ def compare_parts(
     unit: str,
     resampling: Resampling,
     names: Sequence[str],
-    not_random: Iterable[str],
+    blocked: Codes,
 ) -> DataFrame:
     """The difference of two conditions within each part of their units, the largest part first.
 
     The frames have the part of each row in the column PART. Columns: `part`, `n` (paired units),
     then those of `compare_all`. `p_adjusted` is Holm's over the parts of one metric, and the
     verdict follows it. A sample is compared in a part that it is in on both sides; parts without any
-    are left out. What is missing of the metrics `not_random` is not missing at random in the whole: no part has p,
-    interval or verdict.
+    are left out. `blocked`: what means nothing in the whole.
     """
     frames = []
-    for part, sides in each_part(conditions, subset(table, names), unit):
+    for part, sides in each_part(conditions, subset(table, names), unit, blocked):
         with suppress(NothingPaired):
             frames.append(compare_all(sides, resampling).assign(part=part))
     if not frames:
         raise UsageError("the sides share no unit in any part")
     frame = pd.concat(frames, ignore_index=True)
     frame = frame[frame["metric"].isin(names)].reset_index(drop=True)
-    frame["not_random"] |= frame["metric"].isin(not_random)
-    frame.loc[
-        frame["not_random"],
-        ["p_value", "mde", "ci_low", "ci_high", "equivalence_low", "equivalence_high"],
-    ] = None
     frame["p_adjusted"] = frame.groupby("metric")["p_value"].transform(holm)
     frame["verdict"], frame["short"] = verdicts(frame, resampling.level)
     frame["n"] = frame["n_units"]

@@ -34,11 +34,11 @@ CONTRACT = (
     "metric", "baseline", "candidate", "value_baseline", "value_candidate", "delta",
     "ci_low", "ci_high", "p_value", "p_adjusted", "n_units", "n_seeds", "verdict", "primary",
     "mde", "margin", "equivalence_low", "equivalence_high",
-    "n_differ", "missing_baseline", "missing_candidate",
+    "n_differ", "missing_baseline", "missing_candidate", "blocked",
 )  # fmt: skip
 # The further columns of a comparison.
 DETAILS = (
-    "ci_method", "claim", "level", "short", "not_random", "headline", "family", "better", "title",
+    "ci_method", "claim", "level", "short", "headline", "family", "better", "title",
     "group", "n_cells", "delta_worst", "delta_best", "few_missing", "mid", "n_other_texts",
 )  # fmt: skip
 # Pairs of conditions that are ranked by a bootstrap, at the level of their family, at the most.
@@ -101,8 +101,8 @@ def compare_all(
     paired units whose own numerator or denominator differs. `missing_baseline`, `missing_candidate`:
     cells (of `n_cells`, those that count) that this side lacks; `delta_worst`, `delta_best`: the difference over all cells
     if these were the worst, or the best, for the candidate. `delta`, that of the pairs, may lie outside: values
-    without a partner are known too. `not_random`: what is missing is not missing at random,
-    so that there is no p, no interval and no verdict.
+    without a partner are known too. `blocked`: why there is no p, no interval and no verdict:
+    what is missing is not missing at random ("missing-not-random"), or the code of a check.
 
     `p_value` is that of two-sided sign flips over units, mid-p for proportions; with several seeds the
     larger of it and the p of the variance components. `primary`: the metric that is tested alone (of
@@ -192,7 +192,9 @@ def ranks(
         keep = same_questions(*pair)
         found = _row(*(cells_of(side).where(keep) for side in pair))
         pairs.append({"candidate": "", "a": a, "b": b} | found)
-    is_measured = np.array([not np.isnan(cells_of(side).value).all() for side in conditions])
+    is_measured = np.array(
+        [not (side.blocked or np.isnan(side.value).all()) for side in map(cells_of, conditions)]
+    )
     tested = DataFrame(pairs).assign(primary=False, family=True, margin=np.nan)
     level = resampling.level
     # there may be thousands, the intervals of which have neither a bootstrap nor the level of their family
@@ -274,7 +276,7 @@ def _test(
 ) -> None:
     """Give the rows p_value, p_adjusted and, of intervals of this level, the level of each in its family.
 
-    What is not missing at random has no p; each metric of each pair is asked alone.
+    What is blocked has no p; each metric of each pair is asked alone.
     """
     by_unit = np.transpose([*rows["differences"]])
     rows["p_value"] = np.nan
@@ -283,8 +285,9 @@ def _test(
             by_unit[:, own.index], n_permutations, resampling.seed, own["mid"].to_numpy()
         )
         rows.loc[own.index, "p_value"] = np.fmax(flips, own["p_seeds"])
-    rows.loc[rows["not_random"] | rows["delta"].isna(), ["p_value", "p_seeds"]] = np.nan
-    rows["effect"] = rows["effect"].mask(rows["not_random"], None)
+    is_blocked = rows["blocked"].notna()
+    rows.loc[is_blocked | rows["delta"].isna(), ["p_value", "p_seeds"]] = np.nan
+    rows["effect"] = rows["effect"].mask(is_blocked, None)
     rows["level"], rows["p_adjusted"] = level, np.nan
     for members in (rows["primary"], rows["family"] & ~rows["primary"]):
         own = rows[members & (rows["n_units"] >= MIN_UNITS) & rows["p_value"].notna()]
@@ -356,7 +359,7 @@ def verdicts(
     """(verdict, what a "tied" row is short of) of every metric, a row each. `level` is as 0.05.
 
     The verdict is the first of these that holds:
-    - not measured: a side has no value, or what it lacks is not missing at random;
+    - not measured: a side has no value, or the row is blocked;
     - too few: fewer than MIN_UNITS paired units;
     - better, worse: p (adjusted in the family) is within the level, and the interval leaves out 0; with
       values missing, too few to test, also where these were the worst or the best;
@@ -367,7 +370,7 @@ def verdicts(
 
     >>> row = {"delta": 0.1, "n_units": 50, "n_differ": 20, "p_value": 0.01, "p_adjusted": np.nan}
     >>> row |= {"ci_low": 0.02, "ci_high": 0.18, "better": "lower", "mid": False, "margin": np.nan}
-    >>> row |= {"delta_worst": 0.1, "delta_best": 0.1, "few_missing": False, "not_random": False}
+    >>> row |= {"delta_worst": 0.1, "delta_best": 0.1, "few_missing": False, "blocked": None}
     >>> row |= {"equivalence_low": np.nan, "equivalence_high": np.nan}
     >>> [text.tolist() for text in verdicts(pd.DataFrame([row]), 0.05)]
     [['worse'], ['']]
@@ -389,7 +392,7 @@ def verdicts(
     is_close = (within_low > -margin) & (within_high < margin)
     is_within = (within_low + down > -margin) & (within_high + up < margin)
     cases = (
-        delta.isna() | rows["not_random"],
+        delta.isna() | rows["blocked"].notna(),
         rows["n_units"] < MIN_UNITS,
         shown & improves,
         shown,

@@ -109,6 +109,7 @@ class Effect(Cells):
             side.seeds,
             np.concatenate(sums, axis=-1),
             side.starts,
+            side.blocked,
             sides,
         )
 
@@ -324,6 +325,7 @@ def unit_changes(
     """
     first, second = shared_seeds(*conditions)
     keep = same_questions(first, second)
+    keep &= metric not in {*first.blocked, *second.blocked}
     a, b = (side.cells(metric).where(keep) for side in (first, second))
     before, after = (DataFrame(side.own_values) for side in common_cells(a, b))
     if a.seeds == b.seeds:

@@ -29,6 +29,9 @@ from .formulas import Array, rounded
 
 Seed = Hashable
 Runs = Mapping[Any, DataFrame]
+# condition -> metric that means nothing there -> the code of the check that says so
+Codes = Mapping[str, Mapping[str, str]]
+NO_CODES: Codes = {}
 
 # Columns that tell the samples of a unit apart: those of a cluster, the turns of a dialogue.
 ITEM, TURN = "item", "turn_pair_id"
@@ -109,7 +112,8 @@ class Condition:
 
     `formulas`: those of all its metrics. `rows`: the columns that are read, by the number of a row in its own frame.
     `cell`: (rows,), number of the seed * n_samples + number of the sample, one of those of all conditions, which are
-    ordered by their unit. `starts`: the first sample of each of the `units`.
+    ordered by their unit. `starts`: the first sample of each of the `units`. `blocked`: metric that means nothing here ->
+    the code of the check that says so.
     """
 
     name: str
@@ -120,6 +124,7 @@ class Condition:
     n_samples: int
     units: pd.Index
     starts: Array
+    blocked: Mapping[str, str]
 
     @cached_property
     def texts(self) -> Array:
@@ -166,7 +171,8 @@ class Condition:
             n_trials = np.bincount(self.cell, trial.isin(trial[measured > 0]), n_cells)
             sums[:3] /= np.maximum(sums[3], 1)
             sums[3] /= np.maximum(n_trials.reshape(shape[2:]), 1)
-        return Cells(formula, self.seeds, np.moveaxis(sums, 1, -1), self.starts)
+        sums = np.moveaxis(sums, 1, -1)
+        return Cells(formula, self.seeds, sums, self.starts, self.blocked.get(metric))
 
 
 def asks_several(
@@ -223,6 +229,7 @@ def label(
     conditions: Iterable[tuple[str, Runs]],
     table: MetricTable,
     unit: str,
+    blocked: Codes = NO_CODES,
 ) -> list[Condition]:
     """Conditions (name, seed -> units frame) with the sample of each row, the same labels for all.
 
@@ -266,6 +273,7 @@ def label(
                 len(first),
                 pd.Index(units, name=unit),
                 starts,
+                blocked.get(name, {}),
             )
         )
     return labelled
@@ -297,13 +305,14 @@ class Cells:
 
     The last of them, rows that are measured, is of a sample's trials the share of them. An `Effect` is the cells of one
     seed, without that axis. `seeds`: those of its condition, also where it is not measured in some. `starts`: the first
-    sample of each unit.
+    sample of each unit. `blocked`: the code of the check that says that the metric means nothing here.
     """
 
     formula: Formula
     seeds: tuple[Seed, ...]
     sums: Array
     starts: Array
+    blocked: str | None
 
     def unit_sizes(self, lacked: Any = 0.0) -> Any:
         """Of macro means the denominator of each cell's unit with what it lacks, (seeds, samples, ratios); of others 1."""

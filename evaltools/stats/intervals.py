@@ -73,7 +73,7 @@ def interval_of(
     `unseen`: the probability that gains, or losses, of which none were drawn lie outside (default: alpha).
     """
     unseen = unseen or alpha
-    if e is None or e.is_count or not e.n_units or np.isnan(e.value):
+    if e is None or e.blocked or e.is_count or not e.n_units or np.isnan(e.value):
         return Interval()
     if e.is_difference and e.value and not e.differs.any():
         return Interval()  # a side counts no unit, and has the value of none
@@ -370,4 +370,5 @@ def _rows(
             "group": metric.group,
             "better": metric.better,
             "claim": effect.claim if interval.method != "none" else "",
+            "blocked": cells.blocked,
         }

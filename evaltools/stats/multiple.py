@@ -17,6 +17,7 @@ import numpy as np
 from pandas import Series
 from scipy.special import bdtrc
 
+from ..core.estimates import UNFAIR
 from .formulas import Array, p_of_t, rounded
 from .influence import LARGE, Cells
 
@@ -247,7 +248,8 @@ def lacking(
       could count here;
     - delta_worst, delta_best: the difference over all n_cells if those were the worst, or the best, for the
       candidate: at the limits of the metric, without one at the least or greatest value seen;
-    - not_random: whether what is missing is not missing at random; few_missing: whether it is too little to tell.
+    - blocked: the code of the check of a side, or UNFAIR where what is missing is not missing at random; few_missing:
+      whether it is too little to tell.
 
     A cell that is lacking weighs in the denominator what its sample does wherever it was seen; in a denominator that is
     a run's own, where samples do not weigh alike everywhere, the most that any weighs.
@@ -298,12 +300,13 @@ def lacking(
     cells = np.any(counted, axis=0) if is_paired else np.concatenate(counted)
     # Bonferroni over the sides that can be tested
     n_tested = np.isfinite(p).sum()
+    unfair = UNFAIR if np.fmin.reduce(p, initial=np.nan) * n_tested <= NOT_RANDOM else None
     return {
         "n_cells": cells.sum(),
         "missing_baseline": lacks[0].sum(),
         "missing_candidate": lacks[1].sum(),
         "delta_worst": worst,
         "delta_best": best,
-        "not_random": np.fmin.reduce(p, initial=np.nan) * n_tested <= NOT_RANDOM,
+        "blocked": a.blocked or b.blocked or unfair,
         "few_missing": n_tested < len(p),
     }

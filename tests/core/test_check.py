@@ -67,6 +67,12 @@ def test_checks_of_several_runs_are_one_a_code() -> None:
 
 def test_what_is_missing_may_change_a_small_difference() -> None:
     row = {"metric": "m", "title": "M", "baseline": "a", "candidate": "b", "n_cells": 60}
-    row |= {"missing_baseline": 0, "missing_candidate": 7, "delta_worst": 4.7e-5, "delta_best": 2e4}
+    row |= {
+        "blocked": None,
+        "missing_baseline": 0,
+        "missing_candidate": 7,
+        "delta_worst": 4.7e-5,
+        "delta_best": 2e4,
+    }
     (check,) = one_sided_missing(pd.DataFrame([row]), lambda x: number(x, signed=True))
     assert check.message.endswith("all 60 would be +0.000047, all the best, +20,000")

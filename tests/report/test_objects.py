@@ -146,10 +146,14 @@ def share(name: str, better: Any = "higher", denominator: str = "n") -> et.Metri
 
 
 def void(name: str, gain: float) -> et.Run:
-    """A run whose only headline metric a check blocks."""
+    """A run whose only headline metric a check blocks, unless its name begins with "free"."""
     blocking = Check("void", "blocking", "nothing was asked", blocks=("m",))
     metrics = share("m"), share("k"), share("size", "none")
-    suite = own_suite(*metrics, headline=["m"], checks=lambda run: [blocking])
+    suite = own_suite(
+        *metrics,
+        headline=["m"],
+        checks=lambda run: [] if name[:4] == "free" else [blocking],
+    )
     rows = [{"id": str(i), "right": i % 7 + gain * (i % 3)} for i in range(40)]
     return et.evaluate(suite, rows, name=name, resampling=QUICK)
 
@@ -183,6 +187,20 @@ def test_where_no_headline_metric_can_be_measured_that_is_said() -> None:
             ask()
     with pytest.raises(KeyError, match="'size' has no direction and is not compared"):
         cmp["size"]
+
+
+def test_what_one_condition_blocks_is_compared_between_the_others() -> None:
+    a, b, c = void("free", 0), void("free b", 1), void("c", 2)
+    study, columns = et.study([a, b, c]), ["delta", "ci_low", "p_adjusted", "verdict"]
+    first, second = study.frame.query("metric == 'm'").iloc
+    assert [*first[columns]] == [*et.compare(a, b)["m"][columns]]
+    assert second["delta"] > 0 and list(second[["verdict", "blocked"]]) == ["not measured", "void"]
+    assert study.table().html.count("N/A") == 3, "no number of it is shown"
+    assert study.rank()["rank_low"].isna().tolist() == [False, False, True]
+    assert study.samples(candidate="c").frame.empty
+    assert set(study.by("right", candidate="c")["verdict"]) == {"not measured"}
+    with pytest.raises(et.UsageError, match="m means nothing here: nothing was asked"):
+        et.study([c, a, b], primary="m")
 
 
 def test_a_column_added_to_the_units_of_a_study_is_usable_everywhere() -> None:

@@ -131,19 +131,15 @@ def test_a_suite_without_views_has_cards_with_texts() -> None:
         {"id": f"q{i}", "metric": "right", "value": i % 2, "text": f"Question {i}"}
         for i in range(12)
     ]
-    run = et.evaluate("table", rows, resampling=FAST)
-    html = run.samples().html
+    html = et.evaluate("table", rows, resampling=FAST).samples().html
     assert html.count("<article") == 12 and "Question 3" in html
     assert html.index("Question 0") < html.index("Question 1"), "the lowest value first"
     clustered = [{**row, "cluster": f"c{i // 4}"} for i, row in enumerate(rows)]
-    run = et.evaluate("table", clustered, resampling=FAST)
-    html = run.samples().html
+    html = et.evaluate("table", clustered, resampling=FAST).samples().html
     assert html.count("<article") == 12 and words(html).count("c2") == 4, "each names its cluster"
-    runs = [
-        et.evaluate("table", of, name=name, resampling=FAST)
-        for name, of in (("a", clustered[1:]), ("b", clustered[:-1]))
-    ]
-    assert "n = 3 clusters of 12 samples" in et.study(runs).paragraph()
+    sides = {"a": clustered[1:], "b": clustered[:-1]}
+    rows = [{**row, "condition": name} for name in sides for row in sides[name]]
+    assert "n = 3 clusters of 12 samples" in et.study(rows, suite="table").paragraph()
 
 
 def test_cards_and_counts_of_clusters_are_of_samples() -> None:

@@ -47,13 +47,12 @@ def test_latex_and_markdown_hold_the_same_numbers(study: et.Study) -> None:
 
 def test_methods_name_what_was_used_and_nothing_else() -> None:
     rows = [{"id": f"u{i}", "metric": "right", "value": i % 2} for i in range(40)]
-    study = et.study([et.evaluate("table", rows, name="a", resampling=FAST)])
-    text = study.paragraph()
+    text = et.study(rows, suite="table").paragraph()
     assert "sign-flip" not in text and "BCa" not in text and "seed" not in text.split(".")[0]
     assert "trials" not in text
-    rows = [{**row, "cluster": row["id"], "trial": t} for row in rows for t in (1, 2)]
-    sides = [et.evaluate("table", rows, name=name, resampling=FAST) for name in "ab"]
-    clustered = et.study(sides)
+    more = [{"trial": t, "condition": name} for t in (1, 2) for name in "ab"]
+    rows = [{**row, "cluster": row["id"], **of} for row in rows for of in more]
+    clustered = et.study(rows, suite="table", resampling=FAST)
     assert "permutation tests over clusters (mid-p" in clustered.paragraph()
     assert "mid-p" not in et.compare([0.1, 0.2] * 6, [0.2, 0.4] * 6).paragraph()
     assert "trials averaged within a sample" in clustered.paragraph()
@@ -62,12 +61,8 @@ def test_methods_name_what_was_used_and_nothing_else() -> None:
 
 def test_a_row_without_verdict_says_that_it_is_not_measured() -> None:
     """The candidate lacks what was wrong before."""
-    rows = [{"id": f"u{i}", "metric": "right", "value": int(i > 19)} for i in range(40)]
-    runs = [
-        et.evaluate("table", of, name=name, resampling=FAST)
-        for name, of in zip("ab", (rows, rows[18:]))
-    ]
-    row = paper.table(et.study(runs)).iloc[0]
+    values = pd.Series(range(40)).gt(19).astype(int)
+    row = paper.table(et.compare(values, values[18:])).iloc[0]
     assert (row["95% interval"], row["p"]) == ("not measured", "")
     folder = et.example("cr/no_memory__seed1_proposed")
     outputs = read_lines(folder / "outputs.jsonl")[:12]
@@ -97,11 +92,6 @@ def test_figures_are_one_column_wide_without_a_title_and_hold_text(study: et.Stu
 
 
 def test_a_paired_figure_counts_what_changed() -> None:
-    rows = [{"id": f"u{i}", "metric": "right", "value": i % 2} for i in range(10)]
-    better = [{**row, "value": 1} for row in rows]
-    figure = et.compare(
-        et.evaluate("table", rows, name="a", resampling=FAST),
-        et.evaluate("table", better, name="b", resampling=FAST),
-    ).plot.paired()
+    figure = et.compare([0, 1] * 5, [1] * 10).plot.paired()
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
     assert labels == ["improved: 5 (50%)", "same: 5 (50%)", "worsened: 0 (0%)"]

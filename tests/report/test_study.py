@@ -9,7 +9,7 @@ import pytest
 
 import evaltools as et
 from evaltools.core.files import find_runs
-from evaltools.core.messages import UsageError, speaking
+from evaltools.core.messages import speaking
 from evaltools.report import study_sentences
 from evaltools.report.evaluate import group
 from evaltools.report.first_screen import trust_line
@@ -98,15 +98,6 @@ def test_unknown_baseline_and_differing_policies(study: et.Study) -> None:
     other = et.evaluate("cr", RUNS[1], resampling=FAST, match="reference")
     with pytest.raises(et.UsageError, match="different policies"):
         et.study([study.results[0], other])
-
-
-@pytest.mark.reference
-def test_a_blocked_metric_is_no_primary_one(reference: Path) -> None:
-    """No ref that these runs predict occurs in the gold, so that the term leads, and the ref cannot be declared."""
-    runs = [str(reference / "cr" / f"cr_n50_{m}__seed42_proposed") for m in ("m0", "m1")]
-    assert et.study(runs, resampling=FAST).primary == "tuple_f1_s2_otepol"
-    with pytest.raises(UsageError, match="tuple_f1_s2_refpol means nothing here: "):
-        et.study(runs, resampling=FAST, primary="tuple_f1_s2_refpol")
 
 
 def test_compare_finds_runs_by_prefix_list_and_example(tmp_path: Path) -> None:

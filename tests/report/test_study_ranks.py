@@ -31,18 +31,15 @@ def rows(condition: str, seed: int, shift: float) -> pd.DataFrame:
 
 def frames(shifts: dict[str, float], seeds: int) -> dict[str, pd.DataFrame]:
     """Name of a run -> its rows."""
-    runs = {}
-    for condition, shift in shifts.items():
-        for seed in range(1, seeds + 1):
-            name = condition if seeds == 1 else f"{condition}__seed{seed}_x"
-            runs[name] = rows(condition, seed, shift)
-    return runs
+    return {
+        condition if seeds == 1 else f"{condition}__seed{seed}_x": rows(condition, seed, shift)
+        for condition, shift in shifts.items()
+        for seed in range(1, seeds + 1)
+    }
 
 
 def study(runs: dict[str, pd.DataFrame], baseline: str = "base") -> et.Study:
-    scored = []
-    for name, frame in runs.items():
-        scored.append(et.evaluate("table", frame, name=name, resampling=FAST))
+    scored = [et.evaluate("table", runs[name], name=name, resampling=FAST) for name in runs]
     return et.study(scored, baseline=baseline)
 
 

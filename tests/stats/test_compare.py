@@ -18,7 +18,7 @@ from tests.stats.comparing import CASES, MEAN, SHARE, R, Runs, compare, compared
 def test_contract_columns_and_what_has_no_direction() -> None:
     c = compared(*two())
     assert set(c["metric"]) == {"mean", "errors", "micro", "d"}
-    assert tuple(c.columns[:21]) == CONTRACT and compare(*two(), [SHARE], R).empty
+    assert tuple(c.columns[:22]) == CONTRACT and compare(*two(), [SHARE], R).empty
 
 
 @pytest.mark.parametrize("case", CASES)

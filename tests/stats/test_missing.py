@@ -142,13 +142,13 @@ def test_clusters_missing_whole_are_so_many_values() -> None:
     level = np.repeat(np.linspace(0.1, 0.9, 12), 10)
     a = units(120).assign(item=range(120), id=np.repeat(range(12), 10), score=level)
     found = row(compared({"": a}, {"": without(a, [*range(40, 50), *range(80, 100)])}))
-    assert (found["missing_candidate"], found["not_random"]) == (30, False)
+    assert found["missing_candidate"] == 30 and found["verdict"] != "not measured"
     found = row(compared({"": a}, {"": without(a, range(90, 120))}))
-    assert found["not_random"]
+    assert found["blocked"] == "missing-not-random"
     # one of ten in each cluster, none a hit where one of the nine others is: what chance gives
     hits = a.assign(hit=a["item"] % 10 == 0)
     found = compared({"": hits}, {"": without(hits, range(1, 120, 10))})
-    assert not row(found, "rate")["not_random"]
+    assert row(found, "rate")["verdict"] != "not measured"
 
 
 def test_fewer_than_three_missing_must_hold_at_both_ends() -> None:
@@ -275,7 +275,7 @@ def test_what_is_missing_is_asked_of_each_pair_and_metric_alone() -> None:
     ranked = ranks(labelled([JUDGE], {"": a}, {"": b}, *others), "judge", R)
     assert ranked["rank_low"].tolist()[:2] == [1, 1]
     table = [JUDGE, *(replace(JUDGE, name=f"m{i}") for i in range(10))]
-    assert compare({"": a}, {"": b}, table, R)["not_random"].all()
+    assert set(compare({"": a}, {"": b}, table, R)["verdict"]) == {"not measured"}
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ import click
 from click.exceptions import Exit
 
 from ...core.commands import PATH, suite_file_option
-from ...core.estimates import NUMBERS, Row
+from ...core.estimates import NUMBERS, UNFAIR, Row
 from ...core.files import Fields, first_names, nearest, refuse_input, sha256, write_text
 from ...core.manifest import NAME, OF_DESKTOPS, Manifest, Member
 from ...core.messages import FAILED, GATE_NOT_MET, InputError, Problems, UsageError, echo, speaking
@@ -219,12 +219,9 @@ def _against_baseline(
         study.metric(name).alias_of or name: size
         for name, size in sorted(margins.items(), key=lambda margin: -margin[1])
     }
-    blocked_before, blocked_now = (
-        {name for run in of_seed.values() for name in run.blocked}
-        for of_seed in study.conditions.values()
-    )
+    blocked_before, blocked_now = study.codes.values()
     names = list(dict.fromkeys([*study.usual, *margins]))
-    lost = blocked_now - blocked_before
+    lost = blocked_now.keys() - blocked_before
     rows = [
         Requirement(name, False if name in lost else None, BLOCKED)
         for name in names
@@ -265,7 +262,7 @@ def _difference(row: Row, margin: float | None) -> Requirement:
         title += f"; {row['n_other_texts']:g} pairs have another text or gold, and are left out"
     is_lost = row["verdict"] == "not measured"
     if is_lost or row["n_units"] < MIN_UNITS:
-        fails = margin is not None or (is_lost and (n_missing or row["not_random"]))
+        fails = margin is not None or (is_lost and (n_missing or row["blocked"] == UNFAIR))
         return Requirement(name, False if fails else None, f"{verdict} {title}")
     a, b, delta = (row[of] for of in ("value_baseline", "value_candidate", "delta"))
     change = f"{number(b)} against {number(a)}, difference {number(delta, signed=True)}"

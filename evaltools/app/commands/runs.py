@@ -39,7 +39,6 @@ from ...core.results import locate, run_names, score_units
 from ...core.suite import get_suite
 from ...core.workers import Workers
 from ...report import evaluate
-from ...report.first_screen import study_checks
 from ...report.notebook import build
 from .. import batch
 from ..options import (
@@ -202,10 +201,7 @@ def rank(
     echo()
     show_frame(ranks, verbose)
     echo()
-    show_checks(
-        [check for check in study_checks(study, study.primary) if check.level != "info"],
-        verbose,
-    )
+    show_checks(study.doubts(), verbose)
     echo(folder / "ranks.csv")
 
 
