@@ -210,15 +210,15 @@ def worst_first(checks: Iterable[Check]) -> list[Check]:
 
 
 def checks_of_runs(runs: Sequence[Sequence[Check]]) -> list[Check]:
-    """The checks of several runs, one a code: counts are added, metrics that any blocks are blocked.
+    """The checks of several runs, one a code and level: counts are added, metrics that any blocks are blocked.
 
     Behind a sentence stands in how many of the runs it holds. Where they differ it is that of the worst run, and says so.
     """
     combined = []
-    for checks in grouped(chain(*runs), attrgetter("code")).values():
+    for checks in grouped(chain(*runs), attrgetter("code", "level")).values():
         worst = min(
             checks,
-            key=lambda check: (LEVELS.index(check.level), -check.n / (check.of or 1), check.n),
+            key=lambda check: (-check.n / (check.of or 1), check.n),
         )
         message = worst.message
         if len(runs) > 1:
@@ -340,8 +340,8 @@ def one_sided_missing(
                 "{delta_best}"
             )
             row |= {end: signed(row[end]) for end in ("delta_worst", "delta_best")}
-        n, of = row.pop("n"), row.pop("n_cells")
-        yield from share_check("one-sided-missing", "warning", text, n, of, **row)
+        counts = row.pop("n"), row.pop("n_cells")
+        yield from share_check("one-sided-missing", "warning", text, *counts, **row)
 
 
 def not_random(differences: DataFrame) -> Checks:

@@ -67,7 +67,8 @@ class Metric(_Entry):
     proportion: each unit of the denominator is one trial and the numerator counts its successes.
         Such a metric lies between 0 and 1 and can have a Wilson interval.
     empty: the value where the denominator sums to 0. None: the metric is then not measured.
-    needs: a column. Where it sums to 0 the metric is not measured, a count and `empty` neither.
+    needs: a column. Where it sums to 0 the metric is not measured, a count and `empty` neither; a row where it is
+        null is left out.
     bounds: the least and the greatest value, at which intervals end. (0, 1) for a proportion.
     macro: the mean of the ratios of the units, each its own ratio of sums, so that units weigh alike.
 

@@ -189,7 +189,7 @@ def study(
         folders named <run_id>__seed<N>_<mode>, which are the seeds of the condition run_id. A file or
         data that hold several runs stand for all of them. Other runs are conditions of one run each.
     baseline: the condition that the others are compared with. Default: the first by name, or without
-        seeds the first given.
+        seeds the first given, of those under which most of the headline can be measured.
     primary: the metric that is tested alone (default: the suite's).
     margin: metric -> the largest difference that does not matter, in the metric's own unit; equivalence
         within it is tested.
@@ -225,26 +225,23 @@ def _study(
     if not isinstance(margin, Mapping | None):
         raise UsageError(f"margin: expected {{metric: largest difference}}, got {margin!r}")
     # conditions of a long table are named <condition>_<file>
-    named = [c for c in conditions if baseline in (None, c)]
-    named = named or [c for c in conditions if c.startswith(f"{baseline}_")]
+    named = [c for c in conditions if baseline in (None, c)] or [
+        c for c in conditions if c.startswith(f"{baseline}_")
+    ]
     if baseline is not None and len(named) != 1:
         raise UsageError(f"no condition {baseline!r} among {first_names(conditions)}")
-    first, *more = [c for c in conditions if c != named[0]] or [""]
+    possible = [Study("", conditions, of, primary, margin or {}) for of in named]
+    require_comparable(possible[0].results)
+    result = max(possible, key=lambda study: len({*study.headline} - study.blocked))
+    first, *more = result.candidates or [""]
     if name is None:
         # seeds of one condition, or a system of one run
-        name = f"{named[0]}_aggregated" if any(map(any, conditions.values())) else named[0]
+        name = result.baseline + "_aggregated" * any(map(any, conditions.values()))
         if first:
-            name = f"{named[0]}_vs_{first}" + (f"_and_{len(more)}_more" if more else "")
+            name = f"{result.baseline}_vs_{first}" + (f"_and_{len(more)}_more" if more else "")
         if len(name.encode()) > LONGEST_NAME:
             name = f"{name[:40]}_{bytes_hash(name.encode())[:8]}"
-    result = Study(
-        safe_name(name),
-        conditions,
-        named[0],
-        primary,
-        margin or {},
-    )
-    require_comparable(result.results)
+    result = replace(result, name=safe_name(name))
     if primary is not None:
         result = replace(result, declared=result.directed(primary).name)
     _ = result.frame  # what cannot be compared is said here
@@ -308,7 +305,7 @@ def compare(
         # one run each: they pair by sample, whatever their seeds are called
         runs_a, runs_b = ({"": run} for runs in (runs_a, runs_b) for run in runs.values())
     conditions = {name_a: runs_a, name_b: runs_b}
-    return _study(conditions, None, "comparison", primary, margin)
+    return _study(conditions, name_a, "comparison", primary, margin)
 
 
 # --- the runs that an input stands for
@@ -325,7 +322,7 @@ def as_inputs(runs: Any) -> list[Any]:
         return find_runs(runs)
     if is_data(runs):
         return [runs]
-    if not isinstance(runs, Iterable):
+    if not isinstance(runs, Iterable) or isinstance(runs, Mapping):
         raise UsageError(
             f"expected runs: paths, results or data in memory, got {type(runs).__name__}"
         )

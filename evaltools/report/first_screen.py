@@ -74,8 +74,8 @@ def metric_table(shown: Result, *names: str) -> HtmlTable:
     if len(frame) and not (pieces and set(frame["metric"]) <= set(shown.headline)):
         pieces.append(_strips(shown, frame, is_whole))
     if blocked := [name for name in names if name in shown.blocked]:
-        titles = listed(map(shown.title, blocked))
-        pieces.append(macros().words(say("Cannot be measured here: {names}", names=titles)))
+        text = say("Cannot be measured here: {names}", names=[*map(shown.title, blocked)])
+        pieces.append(macros().words(text))
     if not pieces:
         return no_rows("Metrics", frame)
     return HtmlTable(Markup("").join(pieces), frame)
@@ -127,8 +127,9 @@ def run_checks(run: Run) -> list[Check]:
     """What the checks of every suite, and of its own, find in a run with estimates, in the language in force."""
     checks = [*few_units(run.n_units, run.suite.unit, run.n_clustered)]
     if run.query:
-        message = say("Only a part of the samples: {query}", query=run.query)
-        checks.append(Check("query", "info", message))
+        checks.append(
+            Check("query", "info", say("Only a part of the samples: {query}", query=run.query))
+        )
     if run.suite.checks:
         with own_code(run.suite.file, f"checks of the suite {run.suite.name}: "):
             checks += run.suite.checks(run)
@@ -148,16 +149,21 @@ def run_checks(run: Run) -> list[Check]:
         metrics=first_ten(alike),
     )
     # what was wrong with the input, but for what a check says under the same code
-    stated = {check.code for check in checks}
-    found = [problem for problem in run.manifest.problems if problem.code not in stated]
+    problems = run.manifest.problems
+    found = [each for each in problems if each.code not in [check.code for check in checks]]
     text = (
         "The input of this run is not complete: {what}"
         if run.manifest.incomplete
         else "input: {what}"
     )
-    n = sum(problem.count for problem in found)
-    what = [f"{problem.count} × {problem.code}" for problem in found]
-    checks += share_check("input", "warning", text, n, 0, what=what)
+    checks += share_check(
+        "input",
+        "warning",
+        text,
+        sum(problem.count for problem in found),
+        0,
+        what=[f"{problem.count} × {problem.code}" for problem in found],
+    )
     return worst_first(checks)
 
 
@@ -231,20 +237,20 @@ def spoken_checks(shown: Result) -> Sequence[Check]:
 
 def trust_line(shown: Result) -> Markup:
     """Whether the numbers of a page can be believed, in a line that opens: how many checks failed, and their gist."""
-    checks = spoken_checks(shown)
-    verdicts = shown.rows_of(*shown.headline).get("verdict", pd.Series())
     lost = {
         "incomplete": [run.manifest.incomplete for run in shown.results],
         "{n} of {total} headline metrics cannot be measured": [
             name in shown.blocked for name in shown.usual
         ],
-        "{n} of {total} differences cannot be measured": verdicts == "not measured",
+        "{n} of {total} differences cannot be measured": (
+            shown.rows_of(*shown.headline).get("verdict", pd.Series()) == "not measured"
+        ),
     }
     counts = [say(text, n=sum(of), total=len(of)) for text, of in lost.items() if any(of)]
     # the beginning of a sentence says the most of it
     gists = [re.split(r"[.:;] |[。；：]", c.message)[0].rstrip(".") for c in shown.doubts()]
-    gist = listed([text for text in gists if len(text) <= GIST][:2], "; ")
-    return macros().trust(counts, gist, LEVEL_WORDS, checks)
+    gists = [text for text in gists if len(text) <= GIST][:2]
+    return macros().trust(counts, listed(gists, "; "), LEVEL_WORDS, spoken_checks(shown))
 
 
 # --- how the numbers were made

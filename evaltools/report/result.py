@@ -334,7 +334,7 @@ def in_order(
     """
     by_name = rows.set_index("metric", drop=False)
     found = by_name.loc[[n for n in names if n in by_name.index]].reset_index(drop=True)
-    numbers = "value", "value_baseline", "value_candidate", "delta"
+    numbers = "value", "std", "value_baseline", "value_candidate", "delta"
     is_blocked = found["blocked"].fillna(UNFAIR) != UNFAIR
     found.loc[is_blocked, found.columns.intersection(numbers)] = np.nan
     return found

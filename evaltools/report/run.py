@@ -337,7 +337,6 @@ def make_run(
     with speaking("en"):  # as in metrics.json; pages find them anew in their language
         checks = tuple(run_checks(run))
     run = replace(run, checks=checks)
-    codes = run.codes[run.name]
-    blocked = Series(map(codes.get, estimates["metric"]), dtype=object)
+    blocked = Series(map(run.codes[run.name].get, estimates["metric"]), dtype=object)
     estimates.loc[blocked.notna(), ["ci_low", "ci_high", "ci_method"]] = None, None, "none"
     return replace(run, estimates=estimates.assign(blocked=blocked))

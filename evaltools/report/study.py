@@ -250,7 +250,9 @@ class Study(Result):
         """
         metric = self.metric(name)
         if not self.formulas[name].is_directed:
-            raise UsageError(f"{name} has no direction, so that no condition can be better in it")
+            raise UsageError(
+                f"{name} has no direction or is a count: no condition can be better in it"
+            )
         if name in self.blocked:
             why = next(check.message for check in self.checks if name in check.blocks)
             raise UsageError(f"{name} means nothing here: {why}")

@@ -108,12 +108,11 @@ def shown_texts(row: Row) -> dict[str, str]:
             "verdict": row["verdict"],
         }
     is_count = is_null(row["denominator"]) and row["value"] == row["numerator"]
-    value = whole(row["value"]) if is_count else number(row["value"])
     sums = [row["numerator"], row["denominator"]]
     ratio = [f"{total:,.2f}".removesuffix(".00") for total in sums if not is_null(total)]
     return {
         **texts,
-        "value": value,
+        "value": whole(row["value"]) if is_count else number(row["value"]),
         "ratio": " / ".join(ratio) if len(ratio) == 2 else f"n = {texts['n']}",
         "method": row["ci_method"],
     }

@@ -125,23 +125,24 @@ def compare_all(
     table = [formula.metric for formula in first.formulas.values() if formula.is_directed]
     _require_testable(first.formulas, margin := margin or {}, resampling.confidence)
     target = {metric.name: metric.alias_of or metric.name for metric in table}
-    directed = [name for name in headline if first.formulas[name].is_directed]
-    family = list(dict.fromkeys(target[name] for name in directed))
+    family = list(
+        dict.fromkeys(target[name] for name in headline if first.formulas[name].is_directed)
+    )
     rows = []
     for other in others:
-        baseline, side = shared_seeds(first, other)
-        keep = same_questions(baseline, side)
+        pair = shared_seeds(first, other)
+        keep = same_questions(*pair)
         names = {
             "baseline": first.name,
-            "candidate": side.name,
+            "candidate": other.name,
             "n_other_texts": (~keep).sum(),
         }
         for name in dict.fromkeys(target.values()):
-            a, b = (each.cells(name).where(keep) for each in (baseline, side))
-            rows.append(names | _row(a, b))
+            rows.append(names | _row(*(side.cells(name).where(keep) for side in pair)))
     if not rows:
         return DataFrame(columns=[*CONTRACT, *DETAILS])
     tested = DataFrame(rows)
+    tested["blocked"] = Series([row["blocked"] for row in rows], dtype=object)
     sizes = {target[name]: size for name, size in margin.items()}
     tested["margin"] = tested["metric"].map(sizes).astype(float)
     tested["primary"] = tested["metric"].isin(family[:1])

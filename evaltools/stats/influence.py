@@ -80,7 +80,7 @@ class Formula:
                 factors = linear(expression)
                 total[:] = sum(columns[name] * factor for name, factor in factors.items())
             if ratio.needs:
-                sums[2, k] = np.nan_to_num(columns[ratio.needs])
+                sums[2, k] = columns[ratio.needs]
         return sums
 
     def ratio_values(self, sums: Array) -> Array:
@@ -157,7 +157,7 @@ class Condition:
                 value = "null" if is_null(cell) else value
                 place = f"row {self.rows.index[row] + 1} ({unit} {self.rows[unit].iloc[row]})"
                 raise UsageError(f"{place}: {name} is {value}{expected}")
-        sums[..., np.isnan(sums[:2]).any(axis=(0, 1))] = 0.0
+        sums[..., np.isnan(sums).any(axis=(0, 1))] = 0.0
         num, den, _, [measured, *_] = sums
         num[(den == 0) & ~formula.is_count[:, None]] = 0.0
         shape = 4, len(formula.ratios), len(self.seeds), self.n_samples

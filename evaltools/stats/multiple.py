@@ -227,7 +227,8 @@ def p_random(
     squares = max((of_means**2 / (n - 1)).sum(), 1e-300)
     welch = of_means.sum(), of_means.sum() ** 2 / squares
     student = pooled * (1 / n).sum(), n.sum() - 2
-    return p_of_t([welch, student], rounded(mean[0] - mean[1], 1.0))
+    difference = rounded(mean[0] - mean[1], 1.0)
+    return p_of_t([welch, student], difference)
 
 
 def _own_values(cells: Cells) -> Array:
@@ -271,7 +272,7 @@ def lacking(
     for side, other in ((a, b), (b, a)):
         here, there = (np.minimum(each.sums[3, ..., 0], 1) for each in (side, other))
         if not is_paired:
-            there = there.max(axis=0)
+            there = n_rows[..., 0].max(axis=0)
         # a whole cell, or those of its trials that have no value here, whichever they are there
         part = ((there > 0) - here).clip(0)
         lacks.append((part > 0) & weight.any(axis=-1))
@@ -281,8 +282,8 @@ def lacking(
             on_both = a.present.any(axis=0) & b.present.any(axis=0)
             samples = [other.where(is_missing), other.where(on_both & ~is_missing)]
             # by units and by their samples: the few that a cluster lacks vary more than the mean of a cluster
-            units = [cells.per_unit() for cells in samples]
-            p.append(max(p_random(*map(_own_values, groups)) for groups in (units, samples)))
+            by_unit = map(Cells.per_unit, samples)
+            p.append(max(p_random(*map(_own_values, groups)) for groups in (by_unit, samples)))
         kept = replace(side, sums=side.sums * (1 - part)[..., None])
         lacked = part[..., None] * weight
         size = kept.unit_sizes(lacked)
@@ -293,20 +294,20 @@ def lacking(
         # of a seed that has no value here all is missing
         value = np.where(share < 1, (1 - share) * kept.value, 0)
         known = ~np.isnan(value)
-        lost = share[known].sum() * limits
-        ends.append((np.nansum(value) + lost) / (known.sum() or np.nan))
+        total = np.nansum(value) + share[known].sum() * limits
+        ends.append(total / (known.sum() or np.nan))
     ends_of_delta = ends[1] - ends[0][::-1]
     worst, best = ends_of_delta[:: -1 if a.formula.metric.better == "lower" else 1]
     cells = np.any(counted, axis=0) if is_paired else np.concatenate(counted)
     # Bonferroni over the sides that can be tested
     n_tested = np.isfinite(p).sum()
-    unfair = UNFAIR if np.fmin.reduce(p, initial=np.nan) * n_tested <= NOT_RANDOM else None
+    is_unfair = np.fmin.reduce(p, initial=np.nan) * n_tested <= NOT_RANDOM
     return {
         "n_cells": cells.sum(),
         "missing_baseline": lacks[0].sum(),
         "missing_candidate": lacks[1].sum(),
         "delta_worst": worst,
         "delta_best": best,
-        "blocked": a.blocked or b.blocked or unfair,
+        "blocked": a.blocked or b.blocked or (UNFAIR if is_unfair else None),
         "few_missing": n_tested < len(p),
     }

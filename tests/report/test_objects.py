@@ -199,8 +199,9 @@ def test_what_one_condition_blocks_is_compared_between_the_others() -> None:
     assert study.rank()["rank_low"].isna().tolist() == [False, False, True]
     assert study.samples(candidate="c").frame.empty
     assert set(study.by("right", candidate="c")["verdict"]) == {"not measured"}
+    assert et.study([c, a, b], primary="m").baseline == "free", "one that has a value"
     with pytest.raises(et.UsageError, match="m means nothing here: nothing was asked"):
-        et.study([c, a, b], primary="m")
+        et.study([c, a, b], primary="m", baseline="c")
 
 
 def test_a_column_added_to_the_units_of_a_study_is_usable_everywhere() -> None:

@@ -59,14 +59,10 @@ def test_a_metric_of_one_s_own(run: et.Run) -> None:
 def test_units_that_differ_between_two_runs(run: et.Run, other: et.Run) -> None:
     found = other.diff(run)
     assert list(found.columns[:4]) == ["text_id", "baseline", "candidate", "change"]
-    assert (found["change"] != 0).all()
     assert found["change"].abs().is_monotonic_decreasing
     mine, theirs = (r.units.set_index("text_id")["f1_s2_refpol"] for r in (other, run))
     row = found.iloc[0]
     assert row["change"] == pytest.approx(theirs[row["text_id"]] - mine[row["text_id"]])
-    assert not {"tp_refpol", "fix_refpol"} & set(found.columns), (
-        "what is counted stands in `change`"
-    )
     assert run.diff(run).empty
     with pytest.raises(et.UsageError, match="share no text_id: nothing to compare"):
         run.where("text_id == 'review-001'").diff(other.where("text_id != 'review-001'"))
@@ -101,7 +97,7 @@ def test_runs_that_cannot_be_put_together(run: et.Run) -> None:
         et.study([])
     with pytest.raises(et.UsageError, match="names no run"):
         et.study([""])
-    with pytest.raises(et.UsageError, match="m: no such run"):
+    with pytest.raises(et.UsageError, match="in memory, got dict"):
         et.study({"m": run})
     with pytest.raises(et.UsageError, match="no runs given"):
         et.compare(run, [[]])

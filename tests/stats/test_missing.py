@@ -230,6 +230,10 @@ def test_the_difference_of_the_pairs_may_lie_outside_the_ends() -> None:
     b = silent(a.assign(score=[1.0] * 2 + [0.0] * 18), [0])
     found = row(compared({"": a}, {"": b}))
     assert found[["delta_worst", "delta_best"]].tolist() == pytest.approx([0.05 - 1, 0.1 - 1])
+    # what both sides lack is open under every other seed too
+    c = row(compared({0: silent(a, [0])}, {1: a, 2: silent(a, [0])}))
+    ends = ["missing_baseline", "missing_candidate", "delta_worst", "delta_best"]
+    assert c[ends].tolist() == pytest.approx([1, 1, -0.025, 0.05])
     # a seed in which it has no value at all is at the ends, and one without an upper limit at what was seen
     for limits in ((0, 1), (0, np.inf)):
         table = [replace(JUDGE, bounds=limits)]

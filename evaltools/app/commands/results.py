@@ -16,7 +16,7 @@ import click
 from click.exceptions import Exit
 
 from ...core.commands import PATH, suite_file_option
-from ...core.estimates import NUMBERS, UNFAIR, Row
+from ...core.estimates import NUMBERS, Row
 from ...core.files import Fields, first_names, nearest, refuse_input, sha256, write_text
 from ...core.manifest import NAME, OF_DESKTOPS, Manifest, Member
 from ...core.messages import FAILED, GATE_NOT_MET, InputError, Problems, UsageError, echo, speaking
@@ -107,8 +107,8 @@ def gate(
     if strict or not rows:
         rows += _verdicts(result, content, strict)
     if junit:
-        template = environment().get_template("report/junit.xml.j2")
-        write_text(junit, template.render(rows=rows, result=content.run or str(result)) + "\n")
+        render = environment().get_template("report/junit.xml.j2").render
+        write_text(junit, render(rows=rows, result=content.run or str(result)) + "\n")
     for row in rows:
         word = {None: "SKIP", True: "PASS", False: "FAIL"}[row.met]
         echo(f"{word} {row.name} {row.reason}")
@@ -262,7 +262,7 @@ def _difference(row: Row, margin: float | None) -> Requirement:
         title += f"; {row['n_other_texts']:g} pairs have another text or gold, and are left out"
     is_lost = row["verdict"] == "not measured"
     if is_lost or row["n_units"] < MIN_UNITS:
-        fails = margin is not None or (is_lost and (n_missing or row["blocked"] == UNFAIR))
+        fails = margin is not None or (is_lost and (n_missing or row["blocked"]))
         return Requirement(name, False if fails else None, f"{verdict} {title}")
     a, b, delta = (row[of] for of in ("value_baseline", "value_candidate", "delta"))
     change = f"{number(b)} against {number(a)}, difference {number(delta, signed=True)}"

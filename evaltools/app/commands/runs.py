@@ -186,7 +186,7 @@ def rank(
     """Which condition is best on one metric: ranks.
 
     Every pair is compared, all pairs together. Writes results/<baseline>_aggregated/ with ranks.csv in
-    it; the baseline is the first condition by name.
+    it; the baseline is the first condition by name that is measured.
     """
     study = evaluate.study(runs, **settings, primary=metric, name="ranks")
     ranks = study.rank()
@@ -195,9 +195,10 @@ def rank(
         raise UsageError(f"{metric} is measured in fewer than two conditions: nothing to rank")
     (folder,) = study.save(out, [study.baseline])
     first = " or ".join(measured.loc[measured["rank_low"] == 1, "condition"])
-    title, level = study.title(study.primary), study.resampling.percent
-    paragraph(f"Best of {len(measured)} conditions on “{title}”: {first}.")
-    paragraph(f"All ranks lie within their intervals at once, with {level} confidence.")
+    paragraph(f"Best of {len(measured)} conditions on “{study.title(study.primary)}”: {first}.")
+    paragraph(
+        f"All ranks lie within their intervals at once, with {study.resampling.percent} confidence."
+    )
     echo()
     show_frame(ranks, verbose)
     echo()
@@ -331,7 +332,9 @@ def report() -> None:
 @suite_option
 @suite_file_option
 @click.option(
-    "--baseline", help="Condition that the others are compared with (default: the first by name)."
+    "--baseline",
+    help="Condition that the others are compared with (default: the first by name, of those under which "
+    "most of the headline can be measured).",
 )
 @declared_options
 @batch_options

@@ -201,14 +201,15 @@ def checks(run: Run) -> Checks:
     yield from ref_outside_gold(run)
     values = run.to_dict()
     n_failed = int(data["parse_failed"].sum())
+    n_unseen = of - data["protocol"].sum()
     # D25
     yield from share_check(
         "predictions-only",
         "info",
-        "{of} samples are predictions that no review has seen: nothing before review, or of it, is measured",
-        of * (not data["protocol"].any()),
+        "{n} of {of} samples are predictions that no review has seen: nothing before review, or of it, is measured",
+        n_unseen,
         of,
-        tuple(name for name in values if values[name] is None),
+        tuple(name for name in values if values[name] is None and n_unseen == of),
     )
     for column, (code, text, columns) in TABLES["stages"].items():
         k = data[column].sum()

@@ -96,6 +96,8 @@ def unit_row(
         "final": _cell(final.tuples),
         "model": meta.model,
         "protocol": protocol,
+        # null in predictions, so that these are missing beside rows of a run
+        "is_reviewed": float(protocol) or NAN,
         "n": True,
         "n_gold_tuples": len(gold.tuples),
         "has_gold": has_gold,
@@ -336,7 +338,7 @@ def units_frame(rows: DataFrame) -> DataFrame:
     columns = {"residual_risk": units["residual_risk"] | units["conflict"]}
     for key in KEYS:
         before, after, outcome = (units[f"{name}_{key}"] for name in ("f1_s1", "f1_s2", "outcome"))
-        columns[f"reviewable_{key}"] = before.notna()
+        columns[f"reviewable_{key}"] = before.notna().where(units["protocol"])
         columns[f"has_gold_{key}"] = after.notna()
         for name in OUTCOMES.values():
             columns[f"{name}_{key}"] = outcome == name

@@ -238,16 +238,13 @@ class Rules(_Strict):
         self,
         names: Sequence[str] | None,
         product: str | None,
-    ) -> list[str] | None:
-        """The tags that a summary should name: those of the case, then those its product requires.
-
-        None where the case gives none and its product requires none.
-        """
+    ) -> list[str]:
+        """The tags that a summary should name: those of the case, then those its product requires."""
         due = [*(names or ())]
         for name, required in self.required.items():
             if _together(name) in ("*", _together(product or "")):
                 due += required
-        return None if names is None and not due else list(dict.fromkeys(map(self.tag_of, due)))
+        return list(dict.fromkeys(map(self.tag_of, due)))
 
     @cached_property
     def identity(self) -> str:

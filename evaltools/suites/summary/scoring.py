@@ -95,11 +95,11 @@ def score(
     >>> score("추가 확인이 필요합니다.", contexts, [])["summary_needs_followup"].score
     0.0
     """
-    in_force = load_rules(rules)
-    expected = in_force.expected_tags(split_tags(tags), None)
     if isinstance(contexts, str):
         contexts = [contexts]
-    return score_case(composed(summary or ""), [*map(composed, contexts)], expected, in_force)
+    return score_case(
+        composed(summary or ""), [*map(composed, contexts)], split_tags(tags), load_rules(rules)
+    )
 
 
 def score_case(
@@ -107,21 +107,24 @@ def score_case(
     contexts: Sequence[str],
     tags: Sequence[str] | None,
     rules: Rules,
+    product: str | None = None,
 ) -> dict[str, Score]:
     """Score one summary against its contexts (both composed) and tags (in normal form; None: none were given).
 
-    The order of the contexts does not matter to any score.
+    The rules may require more tags of its product. The order of the contexts does not matter to any score.
     """
+    due = rules.expected_tags(tags, product)
     summary = read_text(rules, answer or "")
     sources = [read_text(rules, context) for context in contexts]
     blank = not summary.norm.strip()
     return {
         "summary_accuracy": _accuracy(blank, summary, sources, rules),
-        "summary_risk_coverage": _risk_coverage(tags or (), summary, sources, rules),
+        "summary_risk_coverage": _risk_coverage(due, summary, sources, rules),
         "summary_non_definitive": _non_definitive(blank, summary, rules),
         "summary_needs_followup": _needs_followup(
             blank,
             tags,
+            due,
             summary,
             sources,
             rules,
@@ -282,6 +285,7 @@ def _non_definitive(
 def _needs_followup(
     blank: bool,
     tags: Sequence[str] | None,
+    due: Sequence[str],
     summary: ReadText,
     sources: Texts,
     rules: Rules,
@@ -289,9 +293,9 @@ def _needs_followup(
     """1 where a follow-up is named exactly if the tag asks for one (seed 5.4).
 
     A case that gives tags, an empty list too, says whether one is due; of one without the field the
-    same number is not measured (D32).
+    same number is not measured (D32), unless the rules require one (`due`: all tags).
     """
-    expected = FOLLOWUP_TAG in (tags or ())
+    expected = FOLLOWUP_TAG in due
     if expected:
         found, _ = find_tag(FOLLOWUP_TAG, summary, sources, rules)
     else:
@@ -300,7 +304,7 @@ def _needs_followup(
     good = bool(found.standing) == expected
     if blank and not expected:
         return _not_measured(1.0, "empty summary", **evidence)
-    if tags is None:
+    if tags is None and not expected:
         return _not_measured(float(good), "no tags", **evidence)
     return _ratio(
         int(good),

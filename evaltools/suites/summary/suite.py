@@ -150,8 +150,9 @@ def _row(case: Case, rules: Rules) -> Fields:
     scores = score_case(
         case.answer,
         case.contexts,
-        tags,
+        case.tags,
         rules,
+        case.metadata.product,
     )
     accuracy, coverage, _, followup, _ = scores.values()
     unsupported = accuracy.evidence.get("unsupported", []) if accuracy.denominator else []
@@ -163,9 +164,9 @@ def _row(case: Case, rules: Rules) -> Fields:
         "contexts": dumps(case.contexts),
         # of other sources or tags it is another case, also of none: other metrics are measured then
         "contexts_hash": bytes_hash("".join(sources).encode()),
-        "compared_gold": dumps(tags and sorted(tags)),
+        "compared_gold": dumps(case.tags and sorted(tags)),
         "ground_truth": case.ground_truth,
-        "tags": dumps(tags or []),
+        "tags": dumps(tags),
         "unknown_tags": dumps(coverage.evidence.get("unknown_tags", [])),
         "intent": case.metadata.summary_intent,
         "product": case.metadata.product,

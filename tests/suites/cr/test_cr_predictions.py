@@ -10,7 +10,7 @@ import evaltools as et
 from evaltools.formats.convert import convert
 from evaltools.report.run import Run
 from tests.app.calling import call
-from tests.files import read_json
+from tests.files import read_json, read_lines
 
 from .cards import gold, output, run, tup
 
@@ -74,6 +74,18 @@ def test_a_run_of_the_protocol_keeps_its_fallback(tmp_path: Path) -> None:
     assert "predictions-only" not in [c.code for c in found.checks]
     (check,) = [c for c in found.checks if c.code == "empty-stage1"]
     assert (check.level, check.n, check.of) == ("info", 1, 3)
+
+
+def test_predictions_beside_rows_of_a_run_are_missing_in_what_is_of_review() -> None:
+    folder = et.example("cr/with_memory__seed1_proposed")
+    outputs = read_lines(folder / "outputs.jsonl")
+    for each in outputs[::3]:
+        each["meta"]["protocol_mode"] = "predictions"
+    mixed = et.evaluate("cr", outputs, gold=folder / "gold.jsonl", resampling=FEW)
+    found = et.compare(folder, mixed).frame.set_index("metric")
+    lacking = found.loc[["net_gain_refpol", "fix_rate_otepol", "tuple_f1_s1_refpol"]]
+    assert lacking["missing_candidate"].min() > 9 and lacking["delta"].tolist() == [0, 0, 0]
+    assert "20 of 60 samples are predictions" in str([check.message for check in mixed.checks])
 
 
 def test_scorecards_of_predictions_say_nothing_of_a_change(tmp_path: Path) -> None:

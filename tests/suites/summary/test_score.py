@@ -14,7 +14,7 @@ from evaltools.core.messages import InputError
 from evaltools.core.workers import Workers
 from evaltools.suites.summary import suite
 from evaltools.suites.summary.read import Case
-from evaltools.suites.summary.scoring import Score, score_case
+from evaltools.suites.summary.scoring import Score, score, score_case
 from evaltools.suites.summary.states import SummaryOptions, rules_in_force, verdicts
 from evaltools.suites.summary.suite import finish, score_chunk
 from tests.files import write_lines
@@ -202,8 +202,11 @@ def test_rules_stand_in_policy_and_signature(tmp_path: Path) -> None:
 
 def test_rules_that_changed_since_are_not_used_silently(tmp_path: Path) -> None:
     own = tmp_path / "own.json"
-    text = '{"schema_version": 1, "name": "own", "version": "1", "extends": "seed"}'
+    text = '{"schema_version": 1, "name": "own", "version": "1", "required": {"*": ["limit"]}, "extends": "seed"}'
     own.write_text(text, encoding="utf-8")
+    due = score("추가 확인이 필요합니다.", "", rules=own)
+    measured = [due[f"summary_{name}"].measured for name in ("risk_coverage", "needs_followup")]
+    assert measured == [True, False], "what the rules require says nothing of a follow-up"
     r = evaluate("summary", "example:summary/cases.jsonl", rules=str(own))
     own.write_text(text.replace('"seed"', '"ko-insurance"'), encoding="utf-8")
     with pytest.raises(InputError, match="rules-changed"):
