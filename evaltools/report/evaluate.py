@@ -189,7 +189,7 @@ def study(
         folders named <run_id>__seed<N>_<mode>, which are the seeds of the condition run_id. A file or
         data that hold several runs stand for all of them. Other runs are conditions of one run each.
     baseline: the condition that the others are compared with. Default: the first by name, or without
-        seeds the first given, of those under which most of the headline can be measured.
+        seeds the first given, of those under which checks block least of the headline.
     primary: the metric that is tested alone (default: the suite's).
     margin: metric -> the largest difference that does not matter, in the metric's own unit; equivalence
         within it is tested.

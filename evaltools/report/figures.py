@@ -133,8 +133,7 @@ class Plots:
         >>> ax = run.plot.forest("fix_rate_refpol").axes[0]
         """
         result, what = self.shown, say("value")
-        names = [result.metric(name).name for name in metrics or result.headline]
-        rows = result.rows_of(*names)
+        rows = result.rows_of(*[result.metric(name).name for name in metrics or result.headline])
         if result.candidates:
             # of several the legend names the candidates
             what = f"{result.candidates[0]} − {result.baseline}"

@@ -212,7 +212,7 @@ def study_checks(study: Any) -> list[Check]:
             if not study.primary:
                 continue
             values = pd.DataFrame(side.cells(study.primary).own_values).dropna(axis=1, how="all")
-            is_copy = values.duplicated(keep=False)
+            is_copy = values.duplicated(keep=False) & values.notna().any(axis=1)
             checks += share_check(
                 "repeated-seeds",
                 "warning",
@@ -278,7 +278,7 @@ def provenance(shown: Result) -> HtmlTable:
         level=first.resampling.percent,
         **dict(first.resampling),
     )
-    used = [f"{name} {n}" for name, n in count_methods(shown).items()]
+    used = listed([f"{name} {n}" for name, n in count_methods(shown).items()])
     rows = [
         (
             say("input: {what}", what=entry.role),
@@ -292,7 +292,7 @@ def provenance(shown: Result) -> HtmlTable:
         for key, value in first.policy.items()
     ]
     rows += [
-        (say("intervals"), "; ".join(filter(None, [settings, listed(used)]))),
+        (say("intervals"), "; ".join(filter(None, [settings, used]))),
         (say("signature"), f"{shown.signature} ({short_signature(shown)})"),
     ]
     return fold(
@@ -306,8 +306,8 @@ def provenance(shown: Result) -> HtmlTable:
 
 def first_screen(shown: Any) -> HtmlTable:
     """The first screen of a run, or of several: differences from the baseline, or values; its title is the finding."""
-    conditions, n = len(shown.conditions), len(shown.results)
-    what = say("{conditions} conditions, {n} runs", conditions=conditions, n=n)
+    n = len(shown.results)
+    what = say("{conditions} conditions, {n} runs", conditions=len(shown.conditions), n=n)
     groups: Mapping[str, Sized] = {}
     if n == 1 and not shown.seeds:
         (shown,) = shown.results

@@ -38,21 +38,12 @@ Conditions = dict[str, dict[str, Run]]  # by seed; the seed of a system of one r
 
 # columns of `units` that name the run of a unit
 RUN_COLUMNS = ["condition", "seed", "run"]
-# columns of `rank` and of `scores`
+# columns of `rank`
 RANK_COLUMNS = ["condition", "value", "ci_low", "ci_high", "rank_low", "rank_high"]
-SCORE_COLUMNS = [
-    "condition",
-    "name",
-    "title",
-    "value",
-    "std",
-    "ci_low",
-    "ci_high",
-    "n_units",
-    "n_seeds",
-]
-# columns of aggregated_mean_std.csv
-AGGREGATED = ["metric", "mean", "std", "n_seeds", "ci_low", "ci_high", "min", "max", "blocked"]
+# columns of aggregated_mean_std.csv; the first where there are several conditions
+AGGREGATED = [
+    "condition", "metric", "mean", "std", "n_seeds", "ci_low", "ci_high", "min", "max", "blocked",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -183,8 +174,9 @@ class Study(Result):
         What a check blocks has no p and no verdict.
         """
         if not self.candidates:
-            rows = self.estimates[["condition", "std", "n_seeds"]]
-            return public_frame(self.estimates).join(rows)
+            return public_frame(self.estimates).join(
+                self.estimates[["condition", "std", "n_seeds"]]
+            )
         return compare_all(
             self.labelled(self.baseline, *self.candidates),
             self.resampling,
@@ -194,8 +186,8 @@ class Study(Result):
 
     @property
     def scores(self) -> DataFrame:
-        """The headline of every condition; values are means over seeds, or those of a system's one run."""
-        return self.estimates_of(*self.headline).rename(columns={"metric": "name"})[SCORE_COLUMNS]
+        """The headline of every condition, as `estimates`; values are means over seeds, or those of a system's one run."""
+        return self.estimates_of(*self.headline).rename(columns={"metric": "name"})
 
     def rank(self, metric: str | None = None) -> DataFrame:
         """The conditions, best first, with simultaneous rank intervals (`stats.compare.ranks`).
@@ -211,8 +203,9 @@ class Study(Result):
         if len(self.conditions) == 1:
             raise UsageError(f"one condition only ({self.baseline}): nothing to rank")
         ranked = self.directed(metric or self.primary)
-        found = ranks(self.labelled(*self.conditions), ranked.name, self.resampling)
-        rows = self.estimates_of(ranked.name).merge(found, on="condition")
+        rows = self.estimates_of(ranked.name).merge(
+            ranks(self.labelled(*self.conditions), ranked.name, self.resampling), on="condition"
+        )
         rows = rows.sort_values("value", ascending=ranked.better == "lower", kind="stable")
         return rows[RANK_COLUMNS].reset_index(drop=True)
 
@@ -280,10 +273,15 @@ class Study(Result):
         for condition, seed, run, parts in self._split_by_run(by_parts(self.units, column)):
             if condition in sides:
                 sides[condition][seed] = run.data.assign(**{PART: parts})
-        names = [self.directed(metric).name for metric in metrics or [self.primary]]
         rows = self.frame[self.frame["candidate"] == candidate].set_index("metric")
-        blocked = {candidate: dict(rows["blocked"].dropna())}
-        return compare_parts(sides, self.metrics, self.suite.unit, self.resampling, names, blocked)
+        return compare_parts(
+            sides,
+            self.metrics,
+            self.suite.unit,
+            self.resampling,
+            [self.directed(metric).name for metric in metrics or [self.primary]],
+            {candidate: dict(rows["blocked"].dropna())},
+        )
 
     def samples(
         self,
@@ -306,8 +304,7 @@ class Study(Result):
             return no_rows("Samples that differ", DataFrame())
         names = [self.candidate(candidate)] if candidate else study_sentences.by_finding(self)
         first, *others = [samples_that_differ(self, metric, name) for name in names]
-        folded = map(fold, names[1:], others)
-        return HtmlTable(Markup("").join([first, *folded]), first.frame)
+        return HtmlTable(Markup("").join([first, *map(fold, names[1:], others)]), first.frame)
 
     def paragraph(self) -> str:
         """Methods and results in words, for a paper; paragraphs are split at empty lines."""
@@ -339,7 +336,7 @@ class Study(Result):
                 )
         for condition, target in targets.items():
             estimates = self.estimates[self.estimates["condition"] == condition]
-            columns = ["condition", *AGGREGATED] if self.candidates else AGGREGATED
+            columns = AGGREGATED if self.candidates else AGGREGATED[1:]
             tables = {"aggregated_mean_std": estimates.rename(columns={"value": "mean"})[columns]}
             if self.candidates:
                 tables["comparison"] = self.comparison

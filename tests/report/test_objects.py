@@ -87,9 +87,6 @@ def test_by_takes_a_column_a_series_an_array_a_list_and_a_function(run: et.Run) 
     frames = [run.by(way, F1) for way in ways]
     for frame in frames[1:]:
         pd.testing.assert_frame_equal(frame, frames[0])
-    assert list(frames[0].columns[:7]) == [
-        "part", "n", "name", "title", "value", "ci_low", "ci_high",
-    ]  # fmt: skip
     expected = run.units.groupby(size)["f1_s2_refpol"].mean()
     assert frames[0].set_index("part")["value"]["2"] == pytest.approx(expected[2])
     assert set(run.by("split")["name"]) == set(run.headline), "the headline by default"
@@ -172,7 +169,6 @@ def test_where_no_headline_metric_can_be_measured_that_is_said() -> None:
     for shown in (cmp, study):
         assert "No headline metric can be judged: nothing was asked" in repr(shown)
         assert "nothing was asked" in shown._repr_html_()
-        assert shown["k"]["delta"] > 0
         assert shown["m"]["verdict"] == "not measured"
     few = et.evaluate("memfin", "example:memfin/memory_agent", query="turn_pair_id > 1")
     assert "memory_agent, Risk coverage 0.778: 95% interval" in repr(et.study([few]))
@@ -199,7 +195,7 @@ def test_what_one_condition_blocks_is_compared_between_the_others() -> None:
     assert study.rank()["rank_low"].isna().tolist() == [False, False, True]
     assert study.samples(candidate="c").frame.empty
     assert set(study.by("right", candidate="c")["verdict"]) == {"not measured"}
-    assert et.study([c, a, b], primary="m").baseline == "free", "one that has a value"
+    assert et.study([c, a, b], primary="m").baseline == "free"
     with pytest.raises(et.UsageError, match="m means nothing here: nothing was asked"):
         et.study([c, a, b], primary="m", baseline="c")
 

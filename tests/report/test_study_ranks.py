@@ -52,12 +52,11 @@ def test_a_hopeless_condition_changes_nobody_elses_verdict_or_rank(
     verdicts = after.frame.set_index("candidate")["verdict"].drop("hopeless")
     assert verdicts.to_dict() == before.frame.set_index("candidate")["verdict"].to_dict()
     assert set(verdicts) == {"better", "tied"}
-    ranks = after.rank().set_index("condition")[["rank_low", "rank_high"]]
-    assert ranks.loc["hopeless"].tolist() == ([1, 1] if shift > 0 else [5, 5])
-    others = ranks.drop("hopeless").loc[before.rank()["condition"]] - (1 if shift > 0 else 0)
-    assert (
-        others.to_numpy().tolist() == before.rank()[["rank_low", "rank_high"]].to_numpy().tolist()
+    earlier, ranks = (
+        of.rank().set_index("condition")[["rank_low", "rank_high"]] for of in (before, after)
     )
+    assert ranks.loc["hopeless"].tolist() == ([1, 1] if shift > 0 else [5, 5])
+    assert (ranks.loc[earlier.index] - int(shift > 0)).equals(earlier)
 
 
 def test_the_best_is_named_alone_only_where_no_other_may_be_it(tmp_path: Path) -> None:

@@ -186,7 +186,7 @@ def rank(
     """Which condition is best on one metric: ranks.
 
     Every pair is compared, all pairs together. Writes results/<baseline>_aggregated/ with ranks.csv in
-    it; the baseline is the first condition by name that is measured.
+    it; the baseline is that of report seeds.
     """
     study = evaluate.study(runs, **settings, primary=metric, name="ranks")
     ranks = study.rank()
@@ -333,8 +333,8 @@ def report() -> None:
 @suite_file_option
 @click.option(
     "--baseline",
-    help="Condition that the others are compared with (default: the first by name, of those under which "
-    "most of the headline can be measured).",
+    help="Condition that the others are compared with (default: the first by name, of those under which checks "
+    "block least of the headline).",
 )
 @declared_options
 @batch_options

@@ -242,7 +242,7 @@ def checks(run: Run) -> Checks:
         "parse-failures",
         "blocking" if n_failed == of else "warning",
         "for {n} of {of} samples the runner could not get or read a reply; they are scored with the"
-        " tuples that are left",
+        " tuples that are left (without any F1 is 0, and there is no conflict and nothing out of the text)",
         n_failed,
         of,
         tuple(values) * (n_failed == of),

@@ -338,7 +338,7 @@ def units_frame(rows: DataFrame) -> DataFrame:
     columns = {"residual_risk": units["residual_risk"] | units["conflict"]}
     for key in KEYS:
         before, after, outcome = (units[f"{name}_{key}"] for name in ("f1_s1", "f1_s2", "outcome"))
-        columns[f"reviewable_{key}"] = before.notna().where(units["protocol"])
+        columns[f"reviewable_{key}"] = before.notna().where(outcome.notna())
         columns[f"has_gold_{key}"] = after.notna()
         for name in OUTCOMES.values():
             columns[f"{name}_{key}"] = outcome == name

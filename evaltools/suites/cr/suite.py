@@ -169,8 +169,6 @@ def score(
     for name, value in override.items():
         units[name] = value * (units.index == 0)
     _warn_of_gaps(source, options, units, gold, problems)
-    if units["has_gold"].any():  # where others have gold, none is another question
-        units["compared_gold"] = units["compared_gold"].fillna("none")
     return units
 
 

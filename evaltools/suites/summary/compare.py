@@ -195,6 +195,11 @@ class Sources:
         elif fact.kind == "amount":
             forms.append(written(Decimal(fact.value) / TEN_THOUSAND))
         original = next(filter(None, map(self.without_unit.get, forms)), None)
+        # a number of something else, where the source states a value of the item
+        if original and not original.words & fact.words:
+            said = self.instead(fact, {})
+            if said and self.alike(fact, said) >= ALIKE:
+                original = None
         if original is not None or not fact.base:  # without one it is no number
             return original, ""
         number = Decimal(fact.value).normalize()

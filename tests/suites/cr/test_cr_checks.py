@@ -112,9 +112,8 @@ def test_parse_failures(tmp_path: Path) -> None:
     )
     check = found(run, "parse-failures")
     assert check is not None and (check.n, check.of, check.level) == (2, 3, "warning")
-    assert check.message.startswith("for 2 of 3 samples") and check.message.endswith(
-        "scored with the tuples that are left"
-    )
+    assert check.message.startswith("for 2 of 3 samples")
+    assert "scored with the tuples that are left" in check.message
     assert found(scored(tmp_path / "fine", golds, golds), "parse-failures") is None
 
 

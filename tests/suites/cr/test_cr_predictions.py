@@ -85,7 +85,16 @@ def test_predictions_beside_rows_of_a_run_are_missing_in_what_is_of_review() -> 
     found = et.compare(folder, mixed).frame.set_index("metric")
     lacking = found.loc[["net_gain_refpol", "fix_rate_otepol", "tuple_f1_s1_refpol"]]
     assert lacking["missing_candidate"].min() > 9 and lacking["delta"].tolist() == [0, 0, 0]
-    assert "20 of 60 samples are predictions" in str([check.message for check in mixed.checks])
+    assert "20 of 60 samples are predictions" in str(mixed.checks)
+
+
+def test_a_row_that_failed_without_its_gold_is_missing_and_no_other_question() -> None:
+    right = [tup("a#b", "향")]
+    rows = [output(str(i), final=right, gold_tuples=right) for i in range(20)]
+    failed = [*rows[:15], *(output(str(i)) for i in range(15, 20))]
+    found = et.compare(*(et.evaluate("cr", of, resampling=FEW) for of in (rows, failed)))
+    for metric in ("tuple_f1_s2_refpol", "net_gain_refpol"):
+        assert found[metric]["missing_candidate"] == 5
 
 
 def test_scorecards_of_predictions_say_nothing_of_a_change(tmp_path: Path) -> None:
