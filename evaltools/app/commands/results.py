@@ -193,8 +193,8 @@ def _verdicts(
         for row in of_run.verdicts:
             if row.verdict != "no threshold":
                 title = ", ".join(filter(None, [metric_title(row.metric, row.title), row.said]))
-                line = f"{row.verdict}: {title} ({of_run.run})"
-                rows.append(Requirement(row.metric, row.verdict in passing, line))
+                reason = f"{row.verdict}: {title} ({of_run.run})"
+                rows.append(Requirement(row.metric, row.verdict in passing, reason))
     if not rows:
         raise UsageError(
             f"{path} holds no verdicts: give --min NAME=X, --max NAME=X or --baseline RESULT, and no --strict"
