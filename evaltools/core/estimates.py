@@ -284,7 +284,7 @@ def duplicate_texts(
 
 # code -> what is said of runs that lack units which others have, and of conditions that lack seeds
 LACKING = {
-    "missing-units": "Not all runs have all {total} samples: {who}. Values of one run rest on its own samples, a comparison on those of both sides.",
+    "missing-units": "Not all runs have all {total} samples: {who}. A run rests on its own, a comparison on shared ones.",
     "missing-seeds": "not all conditions have all of the {total} seeds: {who}",
 }
 
