@@ -176,8 +176,7 @@ def is_current(
     Of a suite that came from no file nobody knows all code, so that none of its results is.
     """
     stored = read_manifest(folder)
-    is_known = suite.name in BUILT_IN or suite.file
-    if not stored or not is_known:
+    if not stored or not (suite.name in BUILT_IN or suite.file):
         return False
     contents = {role: content_hash(path) for role, path in source.files.items()}
     return (

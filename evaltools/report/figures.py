@@ -110,8 +110,7 @@ def new_chart(heights: Sequence[float]) -> Iterator[Figure]:
                 labels,
                 loc="outside lower left",
             )
-            n_lines = sum(1 + label.count("\n") for label in labels)
-            chart.set_figheight(height + 0.18 * n_lines)
+            chart.set_figheight(height + 0.18 * sum(1 + label.count("\n") for label in labels))
 
 
 # --- the figures of a run and of a study
@@ -169,8 +168,8 @@ class Plots:
                 ax.grid(axis="y", visible=False)
                 if result.candidates:
                     ax.axvline(0, color="black", linewidth=0.8)
-            level = result.resampling.percent
-            ax.set_xlabel(shown(say("{what}, {level} interval", what=what, level=level)))
+            text = say("{what}, {level} interval", what=what, level=result.resampling.percent)
+            ax.set_xlabel(shown(text))
         return chart
 
     def paired(self, metric: str | None = None) -> Figure:

@@ -151,15 +151,12 @@ def run_checks(run: Run) -> list[Check]:
     # what was wrong with the input, but for what a check says under the same code
     problems = run.manifest.problems
     found = [each for each in problems if each.code not in [check.code for check in checks]]
-    text = (
-        "The input of this run is not complete: {what}"
-        if run.manifest.incomplete
-        else "input: {what}"
-    )
     checks += share_check(
         "input",
         "warning",
-        text,
+        "The input of this run is not complete: {what}"
+        if run.manifest.incomplete
+        else "input: {what}",
         sum(problem.count for problem in found),
         0,
         what=[f"{problem.count} × {problem.code}" for problem in found],
@@ -249,8 +246,8 @@ def trust_line(shown: Result) -> Markup:
     counts = [say(text, n=sum(of), total=len(of)) for text, of in lost.items() if any(of)]
     # the beginning of a sentence says the most of it
     gists = [re.split(r"[.:;] |[。；：]", c.message)[0].rstrip(".") for c in shown.doubts()]
-    gists = [text for text in gists if len(text) <= GIST][:2]
-    return macros().trust(counts, listed(gists, "; "), LEVEL_WORDS, spoken_checks(shown))
+    gist = listed([text for text in gists if len(text) <= GIST][:2], "; ")
+    return macros().trust(counts, gist, LEVEL_WORDS, spoken_checks(shown))
 
 
 # --- how the numbers were made

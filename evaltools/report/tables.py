@@ -112,7 +112,7 @@ def shown_texts(row: Row) -> dict[str, str]:
     ratio = [f"{total:,.2f}".removesuffix(".00") for total in sums if not is_null(total)]
     return {
         **texts,
-        "value": whole(row["value"]) if is_count else number(row["value"]),
+        "value": (whole if is_count else number)(row["value"]),
         "ratio": " / ".join(ratio) if len(ratio) == 2 else f"n = {texts['n']}",
         "method": row["ci_method"],
     }

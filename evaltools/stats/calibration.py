@@ -29,8 +29,8 @@ from scipy.special import ndtri
 from ..core.files import Fields, ending, from_csv_cell
 from ..core.records import File
 from ..core.tables import read_table
-from .formulas import Array, score_t, t_quantile, wilson
-from .multiple import NOT_RANDOM, p_random
+from .formulas import Array, p_random, score_t, t_quantile, wilson
+from .multiple import NOT_RANDOM
 
 # labels of a metric below which no mean is corrected: the plain counts and the agreement stand
 MIN_LABELS = 30

@@ -417,3 +417,32 @@ def rounded(
 ) -> Any:
     """Values, those set to 0 that are no more than the rounding of sums of this size."""
     return values * (np.abs(values) > 1e-12 * size)
+
+
+# The test needs so many units that are missing, and as many that are not.
+TESTABLE = 3
+
+
+def p_random(
+    missing: Array,
+    present: Array,
+) -> float:
+    """p that the values of what a side lacks, on the other side, are those of the rest; nan where too few are known.
+
+    The larger p of Welch's t and Student's, from TESTABLE values each on: Welch's alone would find six
+    units that happen to be all right, Student's alone one rare event among six. 0 for values without
+    variance and with other means.
+
+    >>> float(p_random(np.array([0.1, 0.2, 0.15]), np.array([0.8, 0.9, 0.85])).round(4))
+    0.0001
+    """
+    sides = (missing, present)
+    if min(map(len, sides)) < TESTABLE:
+        return np.nan
+    n, mean, variance = np.array([(len(x), x.mean(), x.var(ddof=1)) for x in sides]).T
+    of_means = variance / n
+    pooled = variance @ (n - 1) / (n.sum() - 2)
+    squares = max((of_means**2 / (n - 1)).sum(), 1e-300)
+    welch = of_means.sum(), of_means.sum() ** 2 / squares
+    student = pooled * (1 / n).sum(), n.sum() - 2
+    return p_of_t([welch, student], rounded(mean[0] - mean[1], 1.0))

@@ -18,7 +18,7 @@ from pandas import Series
 from scipy.special import bdtrc
 
 from ..core.estimates import UNFAIR
-from .formulas import Array, p_of_t, rounded
+from .formulas import Array, p_random
 from .influence import LARGE, Cells
 
 # Sign patterns that are drawn at a time.
@@ -199,36 +199,8 @@ def holm(
 
 # --- what one of two conditions lacks
 
-# The test needs so many units that are missing, and as many that are not.
-TESTABLE = 3
 # The level of the test, of each metric over both sides.
 NOT_RANDOM = 0.05
-
-
-def p_random(
-    missing: Array,
-    present: Array,
-) -> float:
-    """p that the values of what a side lacks, on the other side, are those of the rest; nan where too few are known.
-
-    The larger p of Welch's t and Student's, from TESTABLE values each on: Welch's alone would find six
-    units that happen to be all right, Student's alone one rare event among six. 0 for values without
-    variance and with other means.
-
-    >>> float(p_random(np.array([0.1, 0.2, 0.15]), np.array([0.8, 0.9, 0.85])).round(4))
-    0.0001
-    """
-    sides = (missing, present)
-    if min(map(len, sides)) < TESTABLE:
-        return np.nan
-    n, mean, variance = np.array([(len(x), x.mean(), x.var(ddof=1)) for x in sides]).T
-    of_means = variance / n
-    pooled = variance @ (n - 1) / (n.sum() - 2)
-    squares = max((of_means**2 / (n - 1)).sum(), 1e-300)
-    welch = of_means.sum(), of_means.sum() ** 2 / squares
-    student = pooled * (1 / n).sum(), n.sum() - 2
-    difference = rounded(mean[0] - mean[1], 1.0)
-    return p_of_t([welch, student], difference)
 
 
 def _own_values(cells: Cells) -> Array:
@@ -257,7 +229,7 @@ def lacking(
     """
     is_paired = a.seeds == b.seeds
     sums = np.concatenate([a.sums, b.sums], axis=1)
-    ends_of_metric = a.formula.ends
+    ends_of_metric, signed = a.formula.ends, a.formula.weights
     seen = a.formula.values(sums)
     limits = np.where(
         np.isfinite(ends_of_metric),
@@ -282,20 +254,19 @@ def lacking(
             on_both = a.present.any(axis=0) & b.present.any(axis=0)
             samples = [other.where(is_missing), other.where(on_both & ~is_missing)]
             # by units and by their samples: the few that a cluster lacks vary more than the mean of a cluster
-            by_unit = map(Cells.per_unit, samples)
-            p.append(max(p_random(*map(_own_values, groups)) for groups in (by_unit, samples)))
+            both = map(Cells.per_unit, samples), samples
+            p.append(max(p_random(*map(_own_values, groups)) for groups in both))
         kept = replace(side, sums=side.sums * (1 - part)[..., None])
         lacked = part[..., None] * weight
         size = kept.unit_sizes(lacked)
         kept.sums[:2] /= size
         added = (lacked / size).sum(axis=1)
-        # of several ratios the one that lacks most
-        share = (added / np.maximum(kept.totals[1] + added, 1e-300)).max(axis=1)
-        # of a seed that has no value here all is missing
-        value = np.where(share < 1, (1 - share) * kept.value, 0)
+        share = added / np.maximum(kept.totals[1] + added, 1e-300)
+        # of a ratio of a seed that has no value here all is missing
+        value = np.where(share < 1, (1 - share) * kept.ratios, 0) @ signed
         known = ~np.isnan(value)
-        total = np.nansum(value) + share[known].sum() * limits
-        ends.append(total / (known.sum() or np.nan))
+        lost = np.average(share[known].sum(axis=0), weights=np.abs(signed))
+        ends.append((np.nansum(value) + lost * limits) / (known.sum() or np.nan))
     ends_of_delta = ends[1] - ends[0][::-1]
     worst, best = ends_of_delta[:: -1 if a.formula.metric.better == "lower" else 1]
     cells = np.any(counted, axis=0) if is_paired else np.concatenate(counted)

@@ -107,8 +107,8 @@ def gate(
     if strict or not rows:
         rows += _verdicts(result, content, strict)
     if junit:
-        render = environment().get_template("report/junit.xml.j2").render
-        write_text(junit, render(rows=rows, result=content.run or str(result)) + "\n")
+        template = environment().get_template("report/junit.xml.j2")
+        write_text(junit, template.render(rows=rows, result=content.run or str(result)) + "\n")
     for row in rows:
         word = {None: "SKIP", True: "PASS", False: "FAIL"}[row.met]
         echo(f"{word} {row.name} {row.reason}")
@@ -193,8 +193,13 @@ def _verdicts(
         for row in of_run.verdicts:
             if row.verdict != "no threshold":
                 title = ", ".join(filter(None, [metric_title(row.metric, row.title), row.said]))
-                reason = f"{row.verdict}: {title} ({of_run.run})"
-                rows.append(Requirement(row.metric, row.verdict in passing, reason))
+                rows.append(
+                    Requirement(
+                        row.metric,
+                        row.verdict in passing,
+                        f"{row.verdict}: {title} ({of_run.run})",
+                    )
+                )
     if not rows:
         raise UsageError(
             f"{path} holds no verdicts: give --min NAME=X, --max NAME=X or --baseline RESULT, and no --strict"
