@@ -230,7 +230,7 @@ def _study(
     ]
     if baseline is not None and len(named) != 1:
         raise UsageError(f"no condition {baseline!r} among {first_names(conditions)}")
-    possible = [Study("", conditions, of, primary, margin or {}) for of in named]
+    possible = [Study("", conditions, condition, primary, margin or {}) for condition in named]
     require_comparable(possible[0].results)
     result = max(possible, key=lambda study: len({*study.headline} - study.blocked))
     first, *more = result.candidates or [""]

@@ -149,8 +149,8 @@ def run_checks(run: Run) -> list[Check]:
         metrics=first_ten(alike),
     )
     # what was wrong with the input, but for what a check says under the same code
-    problems = run.manifest.problems
-    found = [each for each in problems if each.code not in [check.code for check in checks]]
+    stated = {check.code for check in checks}
+    found = [problem for problem in run.manifest.problems if problem.code not in stated]
     checks += share_check(
         "input",
         "warning",

@@ -229,7 +229,7 @@ def lacking(
     """
     is_paired = a.seeds == b.seeds
     sums = np.concatenate([a.sums, b.sums], axis=1)
-    ends_of_metric, signed = a.formula.ends, a.formula.weights
+    ends_of_metric, ratio_weights = a.formula.ends, a.formula.weights
     seen = a.formula.values(sums)
     limits = np.where(
         np.isfinite(ends_of_metric),
@@ -254,8 +254,8 @@ def lacking(
             on_both = a.present.any(axis=0) & b.present.any(axis=0)
             samples = [other.where(is_missing), other.where(on_both & ~is_missing)]
             # by units and by their samples: the few that a cluster lacks vary more than the mean of a cluster
-            both = map(Cells.per_unit, samples), samples
-            p.append(max(p_random(*map(_own_values, groups)) for groups in both))
+            groupings = map(Cells.per_unit, samples), samples
+            p.append(max(p_random(*map(_own_values, groups)) for groups in groupings))
         kept = replace(side, sums=side.sums * (1 - part)[..., None])
         lacked = part[..., None] * weight
         size = kept.unit_sizes(lacked)
@@ -263,9 +263,9 @@ def lacking(
         added = (lacked / size).sum(axis=1)
         share = added / np.maximum(kept.totals[1] + added, 1e-300)
         # of a ratio of a seed that has no value here all is missing
-        value = np.where(share < 1, (1 - share) * kept.ratios, 0) @ signed
+        value = np.where(share < 1, (1 - share) * kept.ratios, 0) @ ratio_weights
         known = ~np.isnan(value)
-        lost = np.average(share[known].sum(axis=0), weights=np.abs(signed))
+        lost = np.average(share[known].sum(axis=0), weights=np.abs(ratio_weights))
         ends.append((np.nansum(value) + lost * limits) / (known.sum() or np.nan))
     ends_of_delta = ends[1] - ends[0][::-1]
     worst, best = ends_of_delta[:: -1 if a.formula.metric.better == "lower" else 1]
