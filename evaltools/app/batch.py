@@ -18,7 +18,6 @@ from ..core.messages import (
     language,
     say,
     speak,
-    speaking,
     tell,
 )
 from ..core.results import locate, result_hash, run_folders, run_names
@@ -297,11 +296,10 @@ def _score_run(
 
 def _show(batch: Batch, runs: Sequence[Input]) -> None:
     if not batch.options["quiet"]:
-        with speaking("en"):
-            for one in runs:
-                echo(f"\n{one.name}")
-                show_result(load(one.folder), batch.options["verbose"])
-                echo(f"-> {one.folder}")
+        for one in runs:
+            echo(f"\n{one.name}")
+            show_result(load(one.folder), batch.options["verbose"])
+            echo(f"-> {one.folder}")
 
 
 # --- reports
@@ -319,8 +317,7 @@ def _report_study(
     )
     batch.done.add(result.name)
     echo(f"\n{result.name}")
-    with speaking("en"):
-        show_result(result, options["verbose"])
+    show_result(result, options["verbose"])
     _plan_report(
         batch,
         notebook,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pandas import DataFrame
 
 from ..core.estimates import LEVEL_WORDS, Check
-from ..core.messages import echo, paragraph, terminal_table, write
+from ..core.messages import echo, paragraph, speaking, terminal_table, write
 from ..report import study_sentences
 from ..report.run import Run
 from ..report.study import Study
@@ -17,6 +17,7 @@ MOST_LINES = 12
 MOST_CHECKS = 3
 
 
+@speaking("en")
 def show_result(
     shown: Run | Study,
     verbose: bool,

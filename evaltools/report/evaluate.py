@@ -145,6 +145,10 @@ def _write(
         update={"headline": list(run.headline), "n_units": run.n_units}
     )
     verdicts = run.suite.verdicts(run) if run.suite.verdicts else None
+    if verdicts is not None:
+        is_judged = verdicts["verdict"] != "no threshold"
+        is_blocked = verdicts["metric"].isin(run.blocked)
+        verdicts.loc[is_judged & is_blocked, "verdict"] = "not measured"
     manifest = write_result(folder, manifest, run.signature, run.frame, run.checks, verdicts)
     return replace(run, manifest=manifest)
 

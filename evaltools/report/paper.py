@@ -43,7 +43,7 @@ def table(result: Result) -> DataFrame:
     """The metrics of a paper as text.
 
     Of a comparison: Metric, Condition (of several candidates), both means over the pairs that the difference is made of,
-    Difference, its interval and p, a row a metric and candidate; the better side is `Strong`. Else: Metric, Value,
+    Difference, its interval, p and n, a row a metric and candidate; the better side is `Strong`. Else: Metric, Value,
     interval and n. Metrics: those of `leading` that are measured.
     """
     rows = result.rows_of(*leading(result))
@@ -60,6 +60,7 @@ def table(result: Result) -> DataFrame:
         "difference": "Difference",
         "interval": level,
         "p": p_head(rows),
+        "n": "n",
     }
     if len(result.candidates) == 1:
         columns["candidate"] = result.candidates[0]

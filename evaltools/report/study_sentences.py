@@ -103,7 +103,7 @@ def verdict_parts(
     """
     verdict, finding = row["verdict"], _said(row, FINDINGS)
     if verdict == "not measured":
-        text = "it is not measured on both sides."
+        text = "one side at least has no value."
         if row["blocked"] == UNFAIR:
             text = "what one side lacks is perhaps not like the rest."
         return finding, say(text)

@@ -100,10 +100,10 @@ def test_other_files_are_bad_input(tmp_path: Path, content: str, message: str) -
 
 def labels(path: Path, wrong: set[int], n: int = 40, first: int = 0) -> Path:
     """A file of labels of which these are wrong."""
-    rows = []
-    for i in range(n):
-        pred = "neg" if i in wrong else "pos"
-        rows.append({"id": f"s{i + first}", "gold": "pos", "pred": pred, "domain": "d"})
+    row = {"gold": "pos", "domain": "d"}
+    rows = [
+        {**row, "id": f"s{i + first}", "pred": "neg" if i in wrong else "pos"} for i in range(n)
+    ]
     write_lines(path, rows)
     return path
 

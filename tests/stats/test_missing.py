@@ -221,9 +221,10 @@ def test_the_difference_of_the_pairs_may_lie_outside_the_ends() -> None:
     # which samples count is a run's own: 15 or 14 of 20, and the one that the candidate lacks may be a hit
     a = units(20).assign(hit=0, tries=[1] * 15 + [0] * 5)
     b = without(a.assign(tries=[1] * 14 + [0] * 6), [19])
-    names = ["n_cells", "missing_candidate", "delta_worst"]
-    found = row(compared({"": a}, {"": b}), "rate")[names]
-    assert found.tolist() == pytest.approx([16, 1, 1 / 15])
+    found = row(compared({"": a}, {"": b}), "rate")
+    assert found[["n_cells", "missing_candidate", "delta_worst"]].tolist() == pytest.approx(
+        [16, 1, 1 / 15]
+    )
     # one of two trials of the only right one of 10 samples: that sample is right in half or all of them
     a = units(20).assign(id=np.repeat(range(10), 2), trial=[0, 1] * 10, score=1.0)
     b = silent(a.assign(score=[1.0] * 2 + [0.0] * 18), [0])

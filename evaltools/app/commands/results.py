@@ -269,8 +269,10 @@ def _difference(row: Row, margin: float | None) -> Requirement:
     if is_lost or row["n_units"] < MIN_UNITS:
         fails = margin is not None or (is_lost and (n_missing or row["blocked"]))
         return Requirement(name, False if fails else None, f"{verdict} {title}")
-    a, b, delta = (row[of] for of in ("value_baseline", "value_candidate", "delta"))
-    change = f"{number(b)} against {number(a)}, difference {number(delta, signed=True)}"
+    change = (
+        f"{number(row['value_candidate'])} against {number(row['value_baseline'])}, difference "
+        f"{number(row['delta'], signed=True)}"
+    )
     change = change.replace("−", "-")
     if margin is None:
         return Requirement(name, row["verdict"] != "worse", f"{change}: {verdict} {title}")
@@ -387,8 +389,8 @@ def _make_again(
             )
     files: dict[str, str] = {}
     for entry in member.inputs:
-        places = [folder / entry.path for folder in (Path.cwd(), *file.resolve().parents)]
-        found = [path for path in places if path.is_file()]
+        folders = Path.cwd(), *file.resolve().parents
+        found = [path for folder in folders if (path := folder / entry.path).is_file()]
         if not found:
             raise Problems().fatal(
                 "missing-input",

@@ -122,7 +122,7 @@ csv_option = click.option(
 
 def _whole_numbers(text: str) -> list[int]:
     """The whole numbers of "1,3,5"."""
-    return list(dict.fromkeys(map(click.INT, text.split(","))))
+    return list(map(click.INT, text.split(",")))
 
 
 def _require_target(csv_file: Path | None, *runs: str) -> None:

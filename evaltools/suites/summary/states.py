@@ -231,7 +231,6 @@ def verdicts(run: Run) -> DataFrame:
 def metric_verdicts(run: Run) -> DataFrame:
     """One row a judged metric: its verdict, and how many cases fail, are to be looked at, or could not be measured."""
     thresholds = rules_in_force(run.options).thresholds
-    titles = run.frame.set_index("name")["title"]
     units = run.data
     rows = []
     for metric in JUDGED:
@@ -240,7 +239,7 @@ def metric_verdicts(run: Run) -> DataFrame:
         n_measured = int(units[f"{metric}_measured"].sum())
         row = {
             "metric": metric,
-            "title": titles[metric],
+            "title": run.metric(metric).title,
             "verdict": VERDICT[worst(states)] if n_measured else "not measured",
             "failing": counts["fail"],
             "look": counts["look"],
