@@ -159,8 +159,7 @@ def write_csv(
     start: str = "",
 ) -> None:
     """Write a DataFrame as a CSV file for people, behind the mark `start`; no text is a formula in Excel, or hidden."""
-    text = table.map(csv_cell).to_csv(index=False, lineterminator="\n")
-    write_text(path, start + visible(text))
+    write_text(path, start + visible(table.map(csv_cell).to_csv(index=False, lineterminator="\n")))
 
 
 def dumps(value: Any, indent: int | None = None) -> str:

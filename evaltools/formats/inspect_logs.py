@@ -147,13 +147,10 @@ def _scored(
     scores_errors = log.config.score_on_error
     n_errors = sum(bool(sample.error and sample.scores) for _, sample in samples)
     if n_errors and scores_errors:
-        message = (
-            f"{n_errors} samples have an error and were scored all the same "
-            "(score_on_error): their scores count, as in Inspect"
-        )
         source.warn(
             "errors-scored",
-            message,
+            f"{n_errors} samples have an error and were scored all the same "
+            "(score_on_error): their scores count, as in Inspect",
             field="samples",
         )
     # metric -> not measured
@@ -163,12 +160,10 @@ def _scored(
         if sample.error and not (sample.scores and scores_errors):
             error = str(sample.error).partition("\n")[0]
         found = [*_scores(sample)] or of_log.values()
-        scores = [score._replace(error=error) for score in found]
-        texts = {"output": sample.output, "target": sample.target}
         rows = score_rows(
             str(sample.id),
-            scores,
-            texts | (sample.metadata or {}),
+            [score._replace(error=error) for score in found],
+            {"output": sample.output, "target": sample.target} | (sample.metadata or {}),
             condition=log.model,
             trial=str(sample.epoch),
             text=sample.text,

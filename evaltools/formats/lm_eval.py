@@ -85,17 +85,16 @@ def read(source: Source) -> Records:
         answers = [answer for answer in line.filtered_resps or () if isinstance(answer, str)]
         texts = {key: text for key, text in line.doc.items() if text != question}
         is_own = line.doc_hash and line.doc_hash not in shared
-        scores = [
-            Score(
-                f"{name},{line.filter}",
-                value,
-                directions.get(name),
-            )
-            for name, value in line.values.items()
-        ]
         rows = score_rows(
             str(line.doc_hash if is_own else line.doc_id),
-            scores,
+            [
+                Score(
+                    f"{name},{line.filter}",
+                    value,
+                    directions.get(name),
+                )
+                for name, value in line.values.items()
+            ],
             {"output": answers, "target": line.target, **texts},
             condition=results.model_name,
             text=question,

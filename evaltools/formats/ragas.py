@@ -93,23 +93,20 @@ def read(
         raise source.fatal("no-metric", f"no column holds a number; {HINT}")
     for number, (place, line) in enumerate(lines, 1):
         texts = {name: value for name, value in line.columns.items() if name not in metrics}
-        scores = []
-        for name, is_higher in metrics.items():
-            value = line.columns.get(name)
-            scores.append(
-                Score(
-                    name,
-                    None if value == "" else value,
-                    is_higher,
-                )
+        values = {name: line.columns.get(name) for name in metrics}
+        scores = [
+            Score(
+                name,
+                None if value == "" else value,
+                metrics[name],
             )
-        further = {"output": line.response, "target": line.reference, **texts}
-        asked = line.user_input if isinstance(line.user_input, str) else None
+            for name, value in values.items()
+        ]
         rows = score_rows(
             str(number),
             scores,
-            further,
-            text=asked,
+            {"output": line.response, "target": line.reference, **texts},
+            text=line.user_input if isinstance(line.user_input, str) else None,
         )
         yield place, rows
 

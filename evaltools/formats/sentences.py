@@ -72,10 +72,9 @@ def nikl(source: Source) -> Records:
 
 def aste(source: Source) -> Records:
     """sentence####[([aspect tokens], [opinion tokens], 'POS'), ...]: tuples of aspect, polarity."""
-    model = Line[tuple[Tokens, Tokens, Literal["POS", "NEG", "NEU"]]]
     return _literals(
         source,
-        model,
+        Line[tuple[Tokens, Tokens, Literal["POS", "NEG", "NEU"]]],
         lambda text, aspect, _, sentiment: opinion(
             "", ASTE_POLARITIES[sentiment], *tokens(text, aspect)
         ),
@@ -219,8 +218,7 @@ def read14(
 
     The two are not linked.
     """
-    tag = "aspectTerm" if level == "term" else "aspectCategory"
-    return _read(source, "sentences", tag)
+    return _read(source, "sentences", "aspectTerm" if level == "term" else "aspectCategory")
 
 
 def read16(source: Source) -> Records:

@@ -95,13 +95,6 @@ def promptfoo(source: Source) -> Records:
         if len(variables) == 1:
             (only,) = variables.values()
             text, variables = (only if isinstance(only, str) else text), {}
-        described = {
-            "testIdx": outcome.testIdx,
-            "output": at(outcome.response, "output"),
-            "description": at(outcome.testCase, "description"),
-            **variables,
-            **(at(outcome.testCase, "metadata", kind=dict) or {}),
-        }
         rows = score_rows(
             outcome.test,
             [
@@ -113,7 +106,13 @@ def promptfoo(source: Source) -> Records:
                 )
                 for name, value in values.items()
             ],
-            described,
+            {
+                "testIdx": outcome.testIdx,
+                "output": at(outcome.response, "output"),
+                "description": at(outcome.testCase, "description"),
+                **variables,
+                **(at(outcome.testCase, "metadata", kind=dict) or {}),
+            },
             condition=conditions[outcome.column],
             trial=str(repeats[test]) if len(outcomes) > len(tests) else None,
             text=text,
@@ -185,9 +184,8 @@ def deepeval(source: Source) -> Records:
                 ),
             ]
         texts = {"output": case.actualOutput, "target": case.expectedOutput}
-        name = case.name if case.name and names[case.name] == 1 else str(number)
         rows = score_rows(
-            name,
+            case.name if case.name and names[case.name] == 1 else str(number),
             scores,
             texts | (case.additionalMetadata or {}),
             text=case.input,

@@ -95,8 +95,7 @@ def read_key(
     UsageError where none is set and the server is the SDK's default one, or where no header could
     carry it.
     """
-    values = [os.environ.get(name, "").strip() for name in names]
-    key = next(filter(None, values), "")
+    key = next(filter(None, [os.environ.get(name, "").strip() for name in names]), "")
     if not key and not base_url:
         raise UsageError(f"an API key is needed: set one of {', '.join(names)}, or give a base URL")
     if not (key.isascii() and key.isprintable()):

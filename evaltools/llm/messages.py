@@ -267,11 +267,10 @@ def failure_of_status(error: Any) -> CallFailed:
         reason = f"it asks to wait for {wait:.0f} s"
     if reason:
         return CallFailed(f"{sentence}: {reason}", status, lasting=True)
-    retry = status in TRANSIENT or status >= 500
     return CallFailed(
         sentence,
         status,
-        retry,
+        status in TRANSIENT or status >= 500,
         wait,
         param=str(error.param),
     )

@@ -80,10 +80,9 @@ def shown(value: Any, width: int = 26) -> str:
     text = visible(unicodedata.normalize("NFC", str(value)))
     # no more than can stand there: the time to break a word grows with the square of its length
     text = " ".join(text.split())[:200]
-    columns = max(8, round(width * len(text) / max(1, width_of(text))))
     wrapped = textwrap.wrap(
         text,
-        columns,
+        max(8, round(width * len(text) / max(1, width_of(text)))),
         max_lines=3,
         placeholder=" …",
     )

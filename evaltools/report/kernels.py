@@ -47,8 +47,7 @@ from papermill.engines import Engine, papermill_engines  # noqa: E402
 
 def as_json(message: Any) -> bytes:
     """A message of the kernel, with a question mark for a half of a character."""
-    text = json.dumps(message, default=json_default, ensure_ascii=False)
-    return text.encode("utf-8", "replace")
+    return json.dumps(message, default=json_default, ensure_ascii=False).encode("utf-8", "replace")
 
 
 class InProcessEngine(Engine):

@@ -131,13 +131,12 @@ def samples(
         for unit in of_sample:
             card = {**unit, **view.card(unit)}
             places = card.get("places") or ()
-            texts = {c: placed(plain(card[c]), c, places) for c in view.texts if c in card}
             piece = macros().sample(
                 name,
                 len(alike),
                 card,
                 view,
-                texts,
+                {c: placed(plain(card[c]), c, places) for c in view.texts if c in card},
             )
             alike.setdefault(piece, []).append(card.get("by"))
         of = [n for n, members in enumerate(groups.values(), 1) if index in members]

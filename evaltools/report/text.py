@@ -228,8 +228,7 @@ def markdown_table(df: DataFrame) -> str:
     heads, rows, numeric = text_rows(df)
     rules = ["---:" if is_number else "---" for is_number in numeric]
     head, *cells = (map(markdown, row) for row in (heads, *rows))
-    lines = [f"| {' | '.join(row)} |" for row in (head, rules, *cells)]
-    return "\n".join([*lines, ""])
+    return "".join(f"| {' | '.join(row)} |\n" for row in (head, rules, *cells))
 
 
 def markdown(text: str) -> str:

@@ -44,11 +44,10 @@ def test_runs_that_lack_units() -> None:
 
 
 def test_checks_of_several_runs_are_one_a_code() -> None:
-    blocking = Check("b", "blocking", "nothing fits", n=0, of=167, blocks=("m",))
     note = Check("n", "info", "by the way", n=1, of=2)
     found = checks_of_runs(
         [
-            [note, blocking],
+            [note, Check("b", "blocking", "nothing fits", n=0, of=167, blocks=("m",))],
             [Check("b", "blocking", "nothing fits", n=0, of=176, blocks=("m", "k"))],
             [Check("b", "warning", "a few fit", n=1, of=2)],
         ]

@@ -96,8 +96,7 @@ def test_a_rerun_asks_for_the_file_and_runs_none_that_a_manifest_names(scored: P
     with chdir(scored):
         assert "none differ" in call("rerun", folder, "--metrics", file).stdout
     file.write_text(METRICS.replace("len(t.term)", "2 * len(t.term)"), encoding="utf-8")
-    said = call("rerun", folder, "--metrics", file, status=4).stdout
-    assert "letters_each value: " in said
+    assert "letters_each value: " in call("rerun", folder, "--metrics", file, status=4).stdout
 
 
 @pytest.mark.parametrize(

@@ -49,14 +49,13 @@ def test_an_input_that_changes_while_it_is_read_is_noticed(tmp_path: Path) -> No
             path.write_text(path.read_text() + '{"id": "c"}\n')
         return {"n": 1}
 
-    metric = et.Metric(name="count", numerator="n", denominator="", better="none")
     growing = et.jsonl_suite(
         "growing",
         title="T",
         record=Identified,
         unit="id",
         columns=columns,
-        metrics=[metric],
+        metrics=[et.Metric(name="count", numerator="n", denominator="", better="none")],
         headline=("count",),
     )
     path.write_text('{"id": "a"}\n{"id": "b"}\n')

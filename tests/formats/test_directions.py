@@ -127,8 +127,7 @@ def test_results_of_an_older_promptfoo_say_how_to_export_again(tmp_path: Path) -
 
 def test_directions_of_inspect(tmp_path: Path) -> None:
     """Words and truth values are better the higher; of a number the log does not say it."""
-    samples = [sample(1, 1, "C", steps=3, solved=True)]
-    log = {**INSPECT, "version": 3, "samples": samples}
+    log = {**INSPECT, "version": 3, "samples": [sample(1, 1, "C", steps=3, solved=True)]}
     converted = written(tmp_path, "inspect", put(tmp_path, "inspect", log))
     assert directions(converted) == {"match": True, "steps": None, "solved": True}
     run = et.evaluate("table", tmp_path / "scores.jsonl")
@@ -154,8 +153,7 @@ EPOCHS = {1: ["I", "C", "C"], 2: ["I", "P", "I"]}
 def test_epochs_are_reduced_as_the_log_says(
     reducer: str, values: list[float], tmp_path: Path
 ) -> None:
-    failed = sample(1, 0, "C", error="of this epoch, and not of the sample")
-    samples = [failed] + [
+    samples = [sample(1, 0, "C", error="of this epoch, and not of the sample")] + [
         sample(i, epoch, value)
         for i, of_sample in EPOCHS.items()
         for epoch, value in enumerate(of_sample, 1)

@@ -97,11 +97,10 @@ def test_several_tasks_of_inspect_are_refused_but_not_one_of_two_models(tmp_path
 def test_several_tasks_of_lm_eval_are_refused_not_pooled(tmp_path: Path) -> None:
     """Two tasks have an exact_match each: their mean would be that of neither."""
     date = "2026-01-02T03-04-05.6"
-    gsm8k = put(tmp_path, "lm-eval", name=f"samples_gsm8k_{date}.jsonl")
     mmlu = put(tmp_path, "lm-eval", name=f"samples_mmlu_{date}.jsonl")
     assert (
         f"{mmlu}: exact_match,strict is of the task mmlu here, and of the task gsm8k: convert one task"
-        in refused("lm-eval", gsm8k, mmlu)
+        in refused("lm-eval", put(tmp_path, "lm-eval", name=f"samples_gsm8k_{date}.jsonl"), mmlu)
     )
 
 
@@ -115,8 +114,7 @@ def test_tests_of_promptfoo_are_known_by_what_they_ask_and_assert(tmp_path: Path
         path = put(
             tmp_path, "promptfoo", {"results": {"version": 3, "results": rows}}, name=f"{name}.json"
         )
-        found = converted(tmp_path, "promptfoo", path)
-        return set(found["a", None, "success"])
+        return set(converted(tmp_path, "promptfoo", path)["a", None, "success"])
 
     both = results("first", "capital", "river")
     assert len(both) == 2
@@ -244,8 +242,7 @@ def test_a_log_that_unpacks_to_too_much_is_not_read(
 ) -> None:
     monkeypatch.setattr(inspect_logs, "MEMBER_BYTES", 1 << 20)
     there = {**members(), "samples/9_epoch_1.json": b" " * (8 << 20)}
-    path = eval_zip(tmp_path / "log.eval", there)
-    assert "unpacks to more than 1 MB" in refused("inspect", path)
+    assert "unpacks to more than 1 MB" in refused("inspect", eval_zip(tmp_path / "log.eval", there))
 
 
 def test_damaged_zips(tmp_path: Path) -> None:

@@ -17,17 +17,16 @@ FILES = Path(__file__).parents[1] / "data" / "formats"
 def sample(
     i: int | str, epoch: int, value: Any, error: str | None = None, **scores: Any
 ) -> dict[str, Any]:
-    given = {
-        "match": {"value": value, "answer": "A"},
-        **{k: {"value": v} for k, v in scores.items()},
-    }
     return {
         "id": i,
         "epoch": epoch,
         "input": f"question {i}",
         "target": "A",
         "error": error,
-        "scores": given,
+        "scores": {
+            "match": {"value": value, "answer": "A"},
+            **{k: {"value": v} for k, v in scores.items()},
+        },
     }
 
 

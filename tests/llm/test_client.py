@@ -96,8 +96,7 @@ def test_parameters_that_the_server_refuses_by_name_are_left_out_once() -> None:
     assert seen[-1].body["max_completion_tokens"] == 9
     assert seen[-1].body["response_format"]["type"] == "json_schema"
     (warning,) = problems.kept
-    said = "the server refuses max_tokens, temperature: it is asked without"
-    assert str(warning.message) == said
+    assert str(warning.message) == "the server refuses max_tokens, temperature: it is asked without"
 
 
 def test_the_key_is_asked_for_only_where_something_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,11 +120,9 @@ def test_a_500_to_json_schema_leads_to_a_plainer_form_that_is_remembered() -> No
         return refuses(500) if kind_of(seen) == "json_schema" else label()
 
     problems = Problems()
-    bodies = [body(str(i)) for i in range(12)]
-    answers, seen = ask(script, *bodies, problems=problems)
+    answers, seen = ask(script, *[body(str(i)) for i in range(12)], problems=problems)
     assert all(a.reply for a in answers)
-    kinds = [kind_of(s) for s in seen]
-    assert kinds == ["json_schema"] * 3 + ["json_object"] * 12
+    assert [kind_of(s) for s in seen] == ["json_schema"] * 3 + ["json_object"] * 12
     assert answers[0].call.attempts == 4
     (warning,) = problems.kept
     assert "refuses json_schema" in str(warning.message)
@@ -319,8 +316,7 @@ def test_limits_end_the_run_and_count_what_is_in_flight() -> None:
     assert sent(Limits(cost=most, price=price)) == most // 15  # of 15 each
     # the first is not sent where it may cost more; what is not said counts as the most that it can be
     assert sent(Limits(cost=most - 1, price=price)) == 0
-    untold = Limits(cost=3 * most, price=price)
-    assert sent(untold, lambda s: label(usage=None)) == 3
+    assert sent(Limits(cost=3 * most, price=price), lambda s: label(usage=None)) == 3
     # repeats and repairs count
     assert sent(Limits(requests=3), lambda s: refuses(500), n=1) == 3
     assert sent(Limits(requests=1), lambda s: says("no JSON"), n=1, repairs=1) == 1

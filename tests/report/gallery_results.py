@@ -81,9 +81,8 @@ def result(
 def vouch(folder: Path, **changed: Any) -> None:
     """Let the manifest of a folder vouch for the files that stand in it, with these fields changed."""
     path = folder / "manifest.json"
-    content = read_json(path)
     files = {file.name: sha256(file) for file in folder.iterdir() if file != path}
-    write_json(path, {**content, "files": files, **changed})
+    write_json(path, {**read_json(path), "files": files, **changed})
 
 
 def check(code: str, level: str, message: str, *blocks: str) -> dict[str, Any]:

@@ -109,7 +109,6 @@ def notebook() -> Any:
     heads = [f"a rather long column {i}" for i in range(14)]
     wide = pd.DataFrame(rng.normal(size=(40, 14)), columns=heads)
     wide.insert(0, "run", [f"run {i} 조건" for i in range(40)])
-    texts = frame[["text_id", "text", "actions"]]
     # streams, a script and markup among the outputs
     noise = [
         new_output("stream", name="stdout", text="x" * 300 + "<b>no markup</b>\n"),
@@ -125,7 +124,7 @@ def notebook() -> Any:
         new_markdown_cell("### By category"),
         shown(et.evaluate("table", by_text).plot.forest(*names), "plot.forest(...)"),
         shown(tables.table(wide), "table(wide)"),
-        shown(tables.table(texts), "table(hostile)"),
+        shown(tables.table(frame[["text_id", "text", "actions"]]), "table(hostile)"),
         new_markdown_cell("## Samples"),
         shown(browser(frame, head="Aspect", columns=SAMPLE_COLUMNS), "samples(frame)"),
         shown(browser(frame.head(2), fields={"actions": "Review"}), "samples(frame)"),

@@ -64,18 +64,15 @@ def test_data_of_several_runs_are_a_study_and_name_one_for_a_run() -> None:
 
 def test_rows_and_gold_as_lists_are_the_run_of_the_folder() -> None:
     run = et.evaluate("cr", lines("outputs.jsonl"), gold=lines("gold.jsonl"), n_resamples=100)
-    of_folder = et.evaluate("cr", f"example:{RUN}", n_resamples=100)
-    assert run.to_dict() == of_folder.to_dict()
-    roles = {entry.role: entry.path for entry in run.manifest.inputs}
-    assert roles["gold"] == "gold"
+    assert run.to_dict() == et.evaluate("cr", f"example:{RUN}", n_resamples=100).to_dict()
+    assert {entry.role: entry.path for entry in run.manifest.inputs}["gold"] == "gold"
 
 
 def test_a_result_of_data_in_memory_is_kept_and_read_again(tmp_path: Path) -> None:
     first = et.evaluate("table", SCORES, out=tmp_path, n_resamples=100)
     again = et.evaluate("table", SCORES, out=tmp_path, n_resamples=100)
     assert again.manifest.started == first.manifest.started
-    loaded = et.load(tmp_path / "results" / "data")
-    assert loaded.to_dict() == first.to_dict()
+    assert et.load(tmp_path / "results" / "data").to_dict() == first.to_dict()
     other = et.evaluate("table", SCORES.head(10), out=tmp_path, n_resamples=100)
     assert other.n_units == et.load(tmp_path / "results" / "data").n_units == 10
     # the data are gone: nothing can be scored again
@@ -119,8 +116,7 @@ def test_what_is_no_data_is_an_error_of_usage(data: Any, message: str) -> None:
 
 def test_settings_of_the_intervals_are_keywords() -> None:
     run = et.evaluate("table", SCORES, n_resamples=500, confidence=0.9, ci="bca", seed=3)
-    expected = et.Resampling(method="bca", n_resamples=500, confidence=0.9, seed=3)
-    assert run.resampling == expected
+    assert run.resampling == et.Resampling(method="bca", n_resamples=500, confidence=0.9, seed=3)
     with pytest.raises(et.UsageError, match=r"n_resamples.*greater than or equal to 100, got 5"):
         et.evaluate("table", SCORES, n_resamples=5)
 
@@ -136,14 +132,12 @@ def test_lists_pair_by_position() -> None:
     difference = et.compare(A, B)["value"]
     assert difference["delta"] == pytest.approx(0.0625)
     assert difference["verdict"] == "better"
-    lower = et.compare(A, B, better="lower")["value"]
-    assert lower["verdict"] == "worse"
+    assert et.compare(A, B, better="lower")["value"]["verdict"] == "worse"
 
 
 def test_series_pair_by_their_index() -> None:
-    a = pd.Series([1.0, 2.0, 3.0], index=["x", "y", "z"])
     b = pd.Series([30.0, 10.0], index=["z", "x"])
-    row = et.compare(a, b)["value"]
+    row = et.compare(pd.Series([1.0, 2.0, 3.0], index=["x", "y", "z"]), b)["value"]
     # z: 30 - 3, x: 10 - 1; y has no counterpart
     assert row["delta"] == pytest.approx((27 + 9) / 2)
     assert row["n_units"] == 2

@@ -51,11 +51,9 @@ def test_results_are_read_and_searched(open_page: Callable[..., Any], page_file:
     link = row.get_by_role("link", name="Files")
     assert link.get_attribute("href") == "results/blocked/"
     link = page.get_by_role("link", name="with_memory__seed1_proposed")
-    href = "reports/with_memory__seed1_proposed/metric_report.html"
-    assert link.get_attribute("href") == href
+    assert link.get_attribute("href") == "reports/with_memory__seed1_proposed/metric_report.html"
     n_rows = len(names(page))
-    search = page.get_by_role("searchbox").first
-    search.fill("SEED1 review")
+    page.get_by_role("searchbox").first.fill("SEED1 review")
     assert (
         page.get_by_text(re.compile(r"1 of 1\d")).first.is_visible() and len(names(page)) < n_rows
     )

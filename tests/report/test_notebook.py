@@ -42,8 +42,7 @@ def test_parameters_stay_data(job: Any, tmp_path: Path) -> None:
     show = "import json\nprint(json.dumps([text, items]))"
     made = job(show, text=HOSTILE[0], items=list(HOSTILE))
     run(made)
-    found = json.loads(texts(made.folder / NOTEBOOK)[0])
-    assert found == [HOSTILE[0], list(HOSTILE)]
+    assert json.loads(texts(made.folder / NOTEBOOK)[0]) == [HOSTILE[0], list(HOSTILE)]
     cells = nbformat.read(made.folder / NOTEBOOK, as_version=4).cells
     assert cells[1].source.index("text = ") < cells[1].source.index("items = "), "in their order"
     assert not (tmp_path / "pwned").exists()
@@ -51,8 +50,7 @@ def test_parameters_stay_data(job: Any, tmp_path: Path) -> None:
 
 def test_what_no_file_can_hold_spoils_no_report(job: Any) -> None:
     """A picture in bytes, and a half of a character."""
-    picture = "from PIL import Image\nImage.new('RGB', (3, 3))"
-    made = job("print('a\\ud800b')", picture, "1.5;")
+    made = job("print('a\\ud800b')", "from PIL import Image\nImage.new('RGB', (3, 3))", "1.5;")
     run(made)
     half, shown, hidden = nbformat.read(made.folder / NOTEBOOK, as_version=4).cells[-3:]
     assert half.outputs[0].text == "a?b\n" and not hidden.outputs
@@ -63,8 +61,7 @@ def test_the_same_job_gives_the_same_bytes_and_prints_nothing(
     job: Any, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where kernels are forked, and where they are started."""
-    figure = "import matplotlib.pyplot as plt\n_ = plt.plot([1, 2])"
-    made = job("print(text)", figure, text="x")
+    made = job("print(text)", "import matplotlib.pyplot as plt\n_ = plt.plot([1, 2])", text="x")
     run(made)
     assert capfd.readouterr() == ("", "")
     first = contents(made.folder)

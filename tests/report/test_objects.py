@@ -112,8 +112,7 @@ def test_a_study_stands_for_its_runs(comparison: et.Study, run: et.Run) -> None:
     sides = [
         et.study(list(runs.values()), resampling=QUICK) for runs in comparison.conditions.values()
     ]
-    again = et.compare(*sides)
-    pd.testing.assert_frame_equal(again.frame, comparison.frame)
+    pd.testing.assert_frame_equal(et.compare(*sides).frame, comparison.frame)
     assert len(et.study([sides[0], run]).results) == 3
     with pytest.raises(et.UsageError, match="holds several conditions: no_memory, with_memory"):
         et.compare(comparison, run)
@@ -161,8 +160,7 @@ def void(name: str, gain: float, **more: Any) -> et.Run:
 
 
 def test_a_count_is_never_the_metric_that_is_tested_alone() -> None:
-    names = ["count", "mean"]
-    suite = own_suite(share("count", denominator=""), share("mean"), headline=names)
+    suite = own_suite(share("count", denominator=""), share("mean"), headline=["count", "mean"])
     sides = [[{"id": str(i), "right": max(i % 2, least)} for i in range(40)] for least in (0, 1)]
     cmp = et.compare(*(et.evaluate(suite, rows, name=name) for name, rows in zip("ab", sides)))
     assert (cmp.primary, cmp["mean"]["verdict"]) == ("mean", "better")
@@ -255,8 +253,7 @@ def test_settings_of_a_comparison_that_make_no_sense_are_named(settings: Any, sa
 
 def test_what_no_run_has_is_named(run: et.Run) -> None:
     none = et.Metric(name="none", numerator="nosuch", denominator="n", better="none")
-    mean = et.Mean(name="mean", of=("nosuch",), better="none")
-    for metrics in ((none,), (mean,), (), (F1,)):
+    for metrics in ((none,), (et.Mean(name="mean", of=("nosuch",), better="none"),), (), (F1,)):
         with pytest.raises(et.UsageError, match=r"(lacks .|no metric )'nosuch'|name a metric"):
             run.estimate(*metrics)
     with pytest.raises(et.UsageError, match="nosuch"):

@@ -94,24 +94,20 @@ def test_blocked_metrics_are_one_line_and_no_number(run: et.Run) -> None:
     check = et.Check("ref-outside-gold", "blocking", "no ref is in the gold", blocks=(name,))
     others = [other for other in run.headline if other != name]
     void = replace(run, checks=(check,))
-    shown = words(first_screen(void).html)
-    assert f"Cannot be measured here: {void.title(name)}" in shown
+    assert f"Cannot be measured here: {void.title(name)}" in words(first_screen(void).html)
     assert name not in void.headline
-    table = words(void.table().html).split("Cannot be measured here")[0]
-    assert void.title(name) not in table
+    assert void.title(name) not in words(void.table().html).split("Cannot be measured here")[0]
     # a table of other metrics does not speak of it
     assert "Cannot be measured here" not in words(void.table(others[0]).html)
 
 
 def test_the_trust_line_counts_and_gives_the_gist() -> None:
-    run = scores("few", [0.5, 0.7, 1.0])
-    line = words(trust_line(run))
+    line = words(trust_line(scores("few", [0.5, 0.7, 1.0])))
     assert re.match(r"1 caution ?(· 1 note )?: Only 3 samples", line, re.I), line
 
 
 def test_what_seeds_agree_on_stands_once(study: et.Study) -> None:
-    shown = study.samples()
-    assert "no_memory 1, 2 review-023" in words(shown.html)
+    assert "no_memory 1, 2 review-023" in words(study.samples().html)
 
 
 def test_changes_that_cancel_over_seeds_are_listed() -> None:

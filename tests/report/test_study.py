@@ -53,8 +53,7 @@ def test_the_first_condition_by_name_is_the_baseline_whatever_the_order(
 def test_files_and_columns(study: et.Study, tmp_path: Path) -> None:
     et.study(study.results, out=tmp_path, baseline="with_memory")
     folder = tmp_path / "results" / "no_memory_aggregated"
-    aggregated = pd.read_csv(folder / "aggregated_mean_std.csv")
-    assert list(aggregated) == [
+    assert list(pd.read_csv(folder / "aggregated_mean_std.csv")) == [
         "condition", "metric", "mean", "std", "n_seeds", "ci_low", "ci_high", "min", "max", "blocked",
     ]  # fmt: skip
     comparison = pd.read_csv(folder / "comparison.csv")

@@ -101,16 +101,15 @@ def card(
 ) -> Fields:
     """The card of a sample: tags, rows, places, review. The rows are marked under a key and a match policy."""
     rows = [*card_rows({name: sample[name] for name in ("gold", "stage1", "final")}, key, policy)]
-    places = [
-        Place("text", start, start + len(row.part), row.mark)
-        # of terms at one place the wrong ones count
-        for row in sorted(rows, key=lambda row: row.mark != "bad")
-        if row.mark and row.part and (start := sample["text"].find(row.part)) >= 0
-    ]
     return {
         "tags": _tags(sample, key),
         "rows": rows,
-        "places": places,
+        "places": [
+            Place("text", start, start + len(row.part), row.mark)
+            # of terms at one place the wrong ones count
+            for row in sorted(rows, key=lambda row: row.mark != "bad")
+            if row.mark and row.part and (start := sample["text"].find(row.part)) >= 0
+        ],
         "review": _review(sample),
     }
 

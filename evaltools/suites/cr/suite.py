@@ -276,8 +276,7 @@ def write_scorecards(
 
     With nothing written it raises InputError for input that cannot be used, UsageError for a target that is an input.
     """
-    path = outputs / FILES["outputs"] if outputs.is_dir() else outputs
-    files = {"outputs": path, "gold": gold}
+    files = {"outputs": outputs / FILES["outputs"] if outputs.is_dir() else outputs, "gold": gold}
     for file in files.values():
         File(file, problems)
     refuse_input(target, files.values())

@@ -119,9 +119,8 @@ def test_parse_failures(tmp_path: Path) -> None:
 
 def test_samples_of_other_gold_do_not_pair(tmp_path: Path) -> None:
     golds = [[("본품#품질", "향"), ("색#일반", "색")]] * 12
-    run = scored(tmp_path / "a", golds, GOLD)
     other = scored(tmp_path / "b", GOLD[:3] + [gold[::-1] for gold in golds[3:]], GOLD)
-    assert et.compare(run, other).frame["n_other_texts"].eq(3).all()
+    assert et.compare(scored(tmp_path / "a", golds, GOLD), other).frame["n_other_texts"].eq(3).all()
 
 
 def test_a_run_without_any_reply_means_nothing(tmp_path: Path) -> None:
@@ -130,7 +129,6 @@ def test_a_run_without_any_reply_means_nothing(tmp_path: Path) -> None:
     nothing = scored(tmp_path / "nothing", golds, [[]] * 12, failed)
     check = found(nothing, "parse-failures")
     assert check is not None and (check.n, check.of, check.level) == (12, 12, "blocking")
-    study = et.compare(nothing, scored(tmp_path / "fine", golds, golds))
-    for shown in (study, nothing):
+    for shown in (et.compare(nothing, scored(tmp_path / "fine", golds, golds)), nothing):
         first = "No headline metric can be judged: for 12 of 12 samples the runner could not"
         assert outcomes(shown)[0].startswith(first)

@@ -131,8 +131,7 @@ ODD = tup("본품#품질", "색", "great")
 def test_what_a_sample_was_not_meant_to_hold_is_counted(
     tmp_path: Path, made: dict, golds: list[Any] | None, codes: dict[str, int], example: str
 ) -> None:
-    result = evaluate("cr", run(tmp_path / "r", [made], golds), resampling=QUICK)
-    found = result.manifest.problems
+    found = evaluate("cr", run(tmp_path / "r", [made], golds), resampling=QUICK).manifest.problems
     assert {p.code: p.count for p in found} == codes
     assert {p.severity for p in found} == {"warning"} and example in found[0].examples[0]
 

@@ -218,14 +218,13 @@ def test_aliases_follow_the_protocol(four: Path) -> None:
 
 def test_risks_left_and_cleared(tmp_path: Path) -> None:
     def card(i: str, *verdicts: tuple[str, list[str]], grounded: list[bool]) -> dict[str, Any]:
-        risks = [
-            {"stage": stage, "structural_risks": [{"risk_id": name} for name in names]}
-            for stage, names in verdicts
-        ]
         judged = [{"opinion_grounded": is_grounded} for is_grounded in grounded]
         return {
             "meta": {"text_id": i},
-            "validator": risks,
+            "validator": [
+                {"stage": stage, "structural_risks": [{"risk_id": name} for name in names]}
+                for stage, names in verdicts
+            ],
             "atsa": {"sentiment_judgements": judged},
         }
 

@@ -100,7 +100,6 @@ def test_a_row_that_failed_without_its_gold_is_missing_and_no_other_question() -
 def test_scorecards_of_predictions_say_nothing_of_a_change(tmp_path: Path) -> None:
     scored(tmp_path, f"t####[{A}]\n", f"t####[{A}]\n")
     call("scorecards", tmp_path, "--gold", tmp_path / "gold.jsonl", "-o", tmp_path / "cards.jsonl")
-    card = read_json(tmp_path / "cards.jsonl")
-    assert set(card["stage_delta"].values()) == {None}
+    assert set(read_json(tmp_path / "cards.jsonl")["stage_delta"].values()) == {None}
     again = et.evaluate("cr", tmp_path / "cards.jsonl", name="again", resampling=FEW)
     assert pd.isna(again.value("fix_rate_refpol")) and again.value("tuple_f1_s2_refpol") == 1.0

@@ -25,8 +25,7 @@ ROWS = [row("s1", [A], "old"), row("s2", [B], "old"), row("s3", [A], "new"), row
 def folder(path: Path, rows: list[dict[str, Any]], override: dict[str, Any] | None = None) -> Path:
     write_lines(path / "outputs.jsonl", rows)
     if override is not None:
-        name = "override_gate_debug_summary.json"
-        write_lines(path / name, [override])
+        write_lines(path / "override_gate_debug_summary.json", [override])
     return path
 
 
@@ -85,8 +84,7 @@ def test_the_csv_lists_what_is_blocked_and_a_run_without_gold_has_no_pairs_to_co
     """D47, D49."""
     rows = [{**row("s1", [A], None), "gold_tuples": []}]
     rows[0]["meta"]["protocol_mode"] = "predictions"
-    source = folder(tmp_path / "r", rows)
-    run = evaluate("cr", source, out=tmp_path / "out")
+    run = evaluate("cr", folder(tmp_path / "r", rows), out=tmp_path / "out")
     assert run["N_gold"]["value"] == 0
     for name in ("N_gold_total_pairs", "N_gold_explicit", "N_gold_implicit"):
         assert pd.isna(run[name]["value"])

@@ -19,13 +19,12 @@ pytestmark = pytest.mark.reference
 
 
 def assert_equal(got: dict[str, float], expected: dict[str, float | None]) -> None:
-    wrong = {
+    assert not {
         name: (got.get(name), value)
         for name, value in expected.items()
         if name not in got
         or (math.isnan(got[name]) if value is None else abs(got[name] - value) <= 1e-9) is False
     }
-    assert not wrong
 
 
 @pytest.mark.parametrize("run", RUNS)

@@ -342,8 +342,7 @@ def _schema(
     """The schema of a stage's reply, with the refs as a closed list."""
     schema = copy.deepcopy(strict_schema(reply_of(stage)))
     if stage in EXTRACTING:
-        aspect_ref = schema["$defs"]["Triplet"]["properties"]["aspect_ref"]
-        aspect_ref["anyOf"][0]["enum"] = list(refs)
+        schema["$defs"]["Triplet"]["properties"]["aspect_ref"]["anyOf"][0]["enum"] = list(refs)
     return schema
 
 

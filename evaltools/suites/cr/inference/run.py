@@ -137,8 +137,7 @@ class SampleRun:
 
         A conflict is new if none of the RECENT last episodes has its kinds.
         """
-        decided = self.decisions.values()
-        changes = [vote for vote in decided if vote.action_type in ("DROP", "FLIP")]
+        changes = [vote for vote in self.decisions.values() if vote.action_type in ("DROP", "FLIP")]
         kinds = tuple(sorted({conflict["conflict_type"] for conflict in self.conflicts}))
         known = {(), *(episode.conflicts for episode in episodes[-RECENT:])}
         if self.failure or (not changes and kinds in known):

@@ -74,8 +74,7 @@ def test_killed_at_any_moment_nothing_is_paid_twice_and_the_rows_are_equal(tmp_p
         for _ in range(2):
             command = [sys.executable, "-c", CHILD, str(config), str(tmp_path / "out")]
             child = subprocess.Popen(command, stderr=subprocess.DEVNULL, env={**os.environ})
-            before = len(server.seen)
-            n = before + rng.randrange(1, 8)
+            n = len(server.seen) + rng.randrange(1, 8)
             until(lambda n=n, child=child: len(server.seen) >= n or child.poll() is not None)
             child.send_signal(signal.SIGKILL)
             child.wait()
@@ -104,8 +103,7 @@ def test_a_run_of_which_every_row_failed_ends_with_status_4_and_the_commonest_re
         return refuses(500) if broken else says("무엇이든")
 
     with ModelServer(script) as server:
-        config = write(tmp_path, server.url)
-        done = call("run", "cr", config, "-o", tmp_path / "out", status=4)
+        done = call("run", "cr", write(tmp_path, server.url), "-o", tmp_path / "out", status=4)
     assert done.stdout.splitlines()[-1] == f"4 rows in 1 runs, 4 failed -> {tmp_path}/out/results"
     reason, nothing = done.stderr.splitlines()[-2:]
     assert reason == "3 of 4 failed rows: the server answered with HTTP status 500"

@@ -160,8 +160,7 @@ def test_a_granularity_conflict_with_c_against_is_flagged() -> None:
     assert arbitrate({"t1": both}, of_size)["t1"].action_type == "DROP"  # another candidate
     with_c = ballot([("KEEP", "x"), ("DROP", "y"), ("DROP", "z")])
     assert arbitrate({"t0": with_c}, of_size)["t0"].action_type == "DROP"
-    split = ballot([("DROP", "x"), ("KEEP", "y")])
-    undecided = arbitrate({"t0": split}, of_size)["t0"]
+    undecided = arbitrate({"t0": ballot([("DROP", "x"), ("KEEP", "y")])}, of_size)["t0"]
     assert (undecided.reason_code, undecided.settled) == ("REDUNDANT_REF_UNCERTAIN", False)
 
 
@@ -184,8 +183,7 @@ def test_votes_refuse_what_it_was_not_asked_for() -> None:
         action("KEEP", "t0", reason="because"),
     ]
     said += [action("MERGE", "t0"), action("DROP", "t0"), action("FLIP", "t1", polarity="neutral")]
-    found = votes(reviews(A=said, B=[]), two, conflicts(two), refused)
-    assert found == {
+    assert votes(reviews(A=said, B=[]), two, conflicts(two), refused) == {
         "t0": [vote("A", "KEEP", "WEAK_EVIDENCE")],  # MERGE counts as KEEP; B's silence abstains
         "t1": [vote("A", "FLIP", "WEAK_EVIDENCE", "neutral", "t1")],
         "t2": [],
