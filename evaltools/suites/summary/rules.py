@@ -133,6 +133,7 @@ class Rules(_Strict):
     the phrases of a tag, and entries of a list, stand after those that are there.
     told: what stands behind a wording that lacks what it `needs`, where a summary says no more than
     that the item was told: it covers the tag, and a person must look at it.
+    names: bare names of items (필요서류 안내): they are nothing that a wording `needs`, and no sign.
     required: the tags that every summary of a product must name, by product, blanks aside ("*": of any).
     match: "substring" finds phrases as plain text, "flex" with the signs of `phrases.py`.
     fold: full-width and look-alike characters are read as plain ones.
@@ -160,6 +161,7 @@ class Rules(_Strict):
     units: tuple[Unit, ...] = Field(min_length=1)
     values: tuple[ValueWords, ...] = ()
     told: Phrases = ()
+    names: Phrases = ()
     required: dict[str, Names] = {}
 
     @model_validator(mode="after")
@@ -273,7 +275,11 @@ class Rules(_Strict):
         weak = {"phrases": self.followup.signs, "let_off": ()}
         found = {FOLLOWUP_TAG: self.followup.model_copy(update=weak)}
         for tag, named in self.tags.items():
-            all_phrases = {"phrases": named.signs + named.phrases, "needs": ()}
+            all_phrases = {
+                "phrases": named.signs + named.phrases,
+                "needs": (),
+                "not_within": named.not_within + self.names,
+            }
             found[tag] = named.model_copy(update=all_phrases)
         return found
 

@@ -79,7 +79,9 @@ def find_matches(
         mention = rules.find(rules.told, text[end : end + TOLD_WITHIN])
         if taken_back:
             let_off.append(match | taken_back)
-        elif not named.needs or rules.find(named.needs, around(text, (start, end), NEEDED_WITHIN)):
+        elif not named.needs or rules.find(
+            named.needs, around(text, (start, end), NEEDED_WITHIN), rules.names
+        ):
             standing.append(match)
         elif mention and mention[0][0] == 0:
             mentions.append(match)
