@@ -260,8 +260,9 @@ class Study(Result):
         """The difference from the baseline within each part of the units that both sides have.
 
         `column`: as in `Run.by`; a sample is compared in a part that it is in on both sides. `metrics`: by default
-        the primary one. Columns: part, n, then those of `frame`, p adjusted over the parts (Holm). What is blocked
-        in the whole is so in every part. UsageError as `rank`.
+        the primary one. Columns: part, n (pairs of the metric), then those of `frame`: p adjusted over the parts
+        (Holm), and so the verdict; each interval is of its part alone. What is blocked in the whole is so in every
+        part. UsageError as `rank`.
 
         >>> import evaltools as et
         >>> cmp = et.compare("example:memfin/plain_llm", "example:memfin/memory_agent")

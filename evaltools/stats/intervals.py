@@ -148,9 +148,11 @@ def _t_interval(
 ) -> Interval:
     """Rows 5 and 7: the t interval, with a bootstrap the wider of both."""
     fewest = min(side.takes_part.sum() for side in e.sides) if e.is_of_other_units else e.n_units
-    if fewest < MIN_UNITS or not e.errors.any():
+    # of units that all differ alike, within limits, as if one more did not
+    error = np.sqrt(e.variance) or e.is_within * abs(e.value) / e.n_effective
+    if fewest < MIN_UNITS or not error:
         return Interval()
-    half = t_quantile(e.n_effective - 1, alpha) * np.sqrt(e.variance)
+    half = t_quantile(e.n_effective - 1, alpha) * error
     low, high, method = e.value - half, e.value + half, "t"
     if draws:
         # the level at which a bootstrap of n units is as wide as a t interval (Hesterberg)
@@ -181,7 +183,8 @@ def _of_difference(
     if draws and effective_units(e.shares[e.differs]) >= BCA_UNITS:
         return Interval(*draws.bounds(alpha), "bca")
     found = _t_interval(e, alpha) if is_many else Interval()
-    if found.method == "none" and e.n_effective > 1:
+    # near a limit t rests on the few that differ less
+    if e.n_effective > 1 and (found.method == "none" or {*e.limits} & {*found[:2]}):
         bounds = gains_and_losses(
             e.differences,
             e.shares,

@@ -53,10 +53,11 @@ def test_the_same_gain_on_every_unit_is_found_though_nothing_varies(
 ) -> None:
     a, _ = two(seeds=seeds)
     a = {s: f.assign(y=np.arange(40) % 4 / 4) for s, f in a.items()}
-    b = {s: f.assign(y=f["y"] + 0.25) for s, f in a.items()}
+    b = {s: f.assign(y=f["y"] + 0.03125) for s, f in a.items()}
     limited = replace(MEAN, bounds=(0, 1))
     row = rows(compare(a, b, [limited], R)).loc["mean"]
-    assert (row["delta"], row["verdict"], row["ci_method"]) == (0.25, "better", "mover")
+    assert (row["delta"], row["verdict"], row["ci_method"]) == (0.03125, "better", "t")
+    assert row["ci_low"] == pytest.approx(0.03125 * (1 - stats.t.isf(0.025, 39) / 40))
     unlimited = rows(compared(a, b)).loc["mean"]
     assert (unlimited["verdict"], unlimited["ci_method"]) == ("better", "none")
 

@@ -114,6 +114,11 @@ def test_a_difference_of_macro_means_knows_how_few_a_rare_class_has() -> None:
     assert macro["delta"] - macro["ci_low"] == pytest.approx(np.hypot(*reach[["rare", "common"]]))
 
 
+def test_a_difference_near_its_limit_is_no_surer_than_the_candidate() -> None:
+    """39 of 40 alone are no lower than .883, by mid-p."""
+    assert pair([0] * 40, [0] + [1] * 39, RIGHT)["ci_low"] < 0.883
+
+
 def test_units_that_all_differ_alike_have_no_interval_of_no_width() -> None:
     study = et.compare(list(range(10)), list(range(1, 11)))
     row = study["value"]
