@@ -140,8 +140,9 @@ def csv_cell(cell: Any) -> Any:
     >>> [csv_cell(cell) for cell in ("=cmd|x", "'=x", "-2.5e-3", "plain", -1)]
     ["'=cmd|x", "''=x", '-2.5e-3', 'plain', -1]
     """
-    is_formula = isinstance(cell, str) and FORMULA.match(cell) and not NUMBER.fullmatch(cell)
-    return f"'{cell}" if is_formula else cell
+    if isinstance(cell, str) and FORMULA.match(cell) and not NUMBER.fullmatch(cell):
+        return f"'{cell}"
+    return cell
 
 
 def from_csv_cell(text: str) -> str:

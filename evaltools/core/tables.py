@@ -124,8 +124,9 @@ def read_table(
     if ending(file.path) not in TABLES:
         yield from read_jsonl(file, model)
         return
-    fields = model.model_fields.items()
-    required = {name: info.description for name, info in fields if info.is_required()}
+    required = {
+        name: info.description for name, info in model.model_fields.items() if info.is_required()
+    }
     key = next(iter(required), "")
     for line, values in _table_rows(file, required, column_of, sep):
         record = file.fitted(

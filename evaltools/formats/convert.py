@@ -166,11 +166,11 @@ def _score_rows(
         metric: True in said if len(said - {None}) == 1 else None for metric, said in known.items()
     }
     if unknown := [metric for metric, is_higher in directions.items() if is_higher is None]:
-        message = (
+        problems.warn(
+            "no-direction",
             f"whether higher is better is not known of {first_names(unknown)}: described, never "
-            "judged (--higher NAME and --lower NAME of the suite `table` say it)"
+            "judged (--higher NAME and --lower NAME of the suite `table` say it)",
         )
-        problems.warn("no-direction", message)
     for row in rows:
         if row["metric"] in directions:
             yield {**row, "higher_is_better": directions[row["metric"]]}

@@ -75,8 +75,11 @@ def read(source: Source) -> Records:
         if file.is_file():
             results = read_model(file, Results)
     # of a perplexity, exp(-mean), the samples hold log-likelihoods, of which more is better
-    declared = results.higher_is_better.get(source.task, {})
-    directions = REGISTERED | declared | dict.fromkeys(LOG_LIKELIHOODS, True)
+    directions = (
+        REGISTERED
+        | results.higher_is_better.get(source.task, {})
+        | dict.fromkeys(LOG_LIKELIHOODS, True)
+    )
     times = Counter((line.filter, line.doc_hash) for _, line in lines)
     shared = {doc_hash for (_, doc_hash), n in times.items() if n > 1}
     for place, line in lines:

@@ -183,11 +183,11 @@ def deepeval(source: Source) -> Records:
                     error,
                 ),
             ]
-        texts = {"output": case.actualOutput, "target": case.expectedOutput}
         rows = score_rows(
             case.name if case.name and names[case.name] == 1 else str(number),
             scores,
-            texts | (case.additionalMetadata or {}),
+            {"output": case.actualOutput, "target": case.expectedOutput}
+            | (case.additionalMetadata or {}),
             text=case.input,
         )
         yield place, rows

@@ -94,17 +94,18 @@ def chat(
     >>> list(chat("m", "You are ...", "Text: ...", "reply", {}, temperature=0))
     ['model', 'messages', 'temperature', 'response_format']
     """
-    messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
-    json_schema = {
-        "name": name,
-        "strict": True,
-        "schema": schema,
-    }
     return {
         "model": model,
-        "messages": messages,
+        "messages": [{"role": "system", "content": system}, {"role": "user", "content": user}],
         **sampling,
-        "response_format": {"type": "json_schema", "json_schema": json_schema},
+        "response_format": {
+            "type": "json_schema",
+            "json_schema": {
+                "name": name,
+                "strict": True,
+                "schema": schema,
+            },
+        },
     }
 
 

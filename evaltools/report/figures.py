@@ -48,8 +48,9 @@ CHANGES = {
 def figure_style() -> Any:
     """The style of the figures, for any user's own; the fonts that it names are registered."""
     families()
-    path = asset_dir("templates") / "report" / "figures.mplstyle"
-    return mpl.rc_params_from_file(path, use_default_template=False)
+    return mpl.rc_params_from_file(
+        asset_dir("templates") / "report" / "figures.mplstyle", use_default_template=False
+    )
 
 
 def export(figure: Figure, form: Literal["svg", "pdf"]) -> bytes:
@@ -143,8 +144,9 @@ class Plots:
             return Figure()
         rows = rows.astype(dict.fromkeys(ENDS, float))
         rows["mark"], conditions = pd.factorize(rows["condition"])
-        is_limited = [math.isfinite(sum(result.formulas[name].ends)) for name in rows["metric"]]
-        of_axis = rows["metric"].mask(is_limited, "")
+        of_axis = rows["metric"].mask(
+            [math.isfinite(sum(result.formulas[name].ends)) for name in rows["metric"]], ""
+        )
         panels = [panel for _, panel in rows.groupby(of_axis, sort=False)]
         step = max(1.6, 0.6 * len(conditions))
         with new_chart([step * panel["metric"].nunique() for panel in panels]) as chart:
@@ -167,8 +169,9 @@ class Plots:
                 ax.grid(axis="y", visible=False)
                 if result.candidates:
                     ax.axvline(0, color="black", linewidth=0.8)
-            text = say("{what}, {level} interval", what=what, level=result.resampling.percent)
-            ax.set_xlabel(shown(text))
+            ax.set_xlabel(
+                shown(say("{what}, {level} interval", what=what, level=result.resampling.percent))
+            )
         return chart
 
     def paired(self, metric: str | None = None) -> Figure:

@@ -139,8 +139,9 @@ def samples(
                 {c: placed(plain(card[c]), c, places) for c in view.texts if c in card},
             )
             alike.setdefault(piece, []).append(card.get("by"))
-        of = [n for n, members in enumerate(groups.values(), 1) if index in members]
-        cards.append((name, of, alike))
+        cards.append(
+            (name, [n for n, members in enumerate(groups.values(), 1) if index in members], alike)
+        )
     return HtmlTable(
         macros().samples(
             cards,

@@ -108,8 +108,11 @@ def shown_texts(row: Row) -> dict[str, str]:
             "verdict": row["verdict"],
         }
     is_count = is_null(row["denominator"]) and row["value"] == row["numerator"]
-    sums = [row["numerator"], row["denominator"]]
-    ratio = [f"{total:,.2f}".removesuffix(".00") for total in sums if not is_null(total)]
+    ratio = [
+        f"{total:,.2f}".removesuffix(".00")
+        for total in [row["numerator"], row["denominator"]]
+        if not is_null(total)
+    ]
     return {
         **texts,
         "value": (whole if is_count else number)(row["value"]),

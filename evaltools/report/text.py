@@ -73,8 +73,7 @@ def whole(value: Any) -> str:
     >>> whole(187.0), whole(0.5)
     ('187', '0.500')
     """
-    is_whole = isinstance(value, float) and value.is_integer()
-    return plain(int(value) if is_whole else value)
+    return plain(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
 def interval(

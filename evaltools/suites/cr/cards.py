@@ -160,8 +160,9 @@ def _tags(
     before, after = sample[f"f1_s1_{key}"], sample[f"f1_s2_{key}"]
     if pd.isna(after):
         return [Line(say("not measured" if sample["gold"] else "no gold"))]
-    unreviewed = ("right", "good") if after == 1 else ("wrong", "bad")
-    word, mark = TABLES["outcomes"].get(sample[f"outcome_{key}"], unreviewed)
+    word, mark = TABLES["outcomes"].get(
+        sample[f"outcome_{key}"], ("right", "good") if after == 1 else ("wrong", "bad")
+    )
     change = f"{after:.2f}" if pd.isna(before) else f"{before:.2f} → {after:.2f}"
     return [Line(say(word), mark), Line(f"F1 {change}")]
 

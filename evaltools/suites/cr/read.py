@@ -72,8 +72,9 @@ class CrOptions(SuiteOptions):
 
     def policy(self) -> Fields:
         """All that decides the numbers. The gold file is an input, hashed by its content."""
-        unused = {"gold"} if self.profile else {"gold", "profile"}
-        policy = self.model_dump(mode="json", exclude=unused)
+        policy = self.model_dump(
+            mode="json", exclude={"gold"} if self.profile else {"gold", "profile"}
+        )
         return {**policy, "match_policy": self.match_policy._asdict()}
 
     def signature(self) -> dict[str, str]:
@@ -110,8 +111,9 @@ def at(
 
 def gold_rows(row: Any) -> list[TupleRow]:
     """gold_tuples, else gold_triplets, at top level or under inputs; empty where there are none."""
-    names = ("gold_tuples", "gold_triplets", "inputs.gold_tuples", "inputs.gold_triplets")
-    return at(row, *names) or []
+    return (
+        at(row, "gold_tuples", "gold_triplets", "inputs.gold_tuples", "inputs.gold_triplets") or []
+    )
 
 
 def process_trace(card: Scorecard) -> list[TraceEntry]:
@@ -184,8 +186,10 @@ def locate(
         path = folder / FILES[role]
     else:
         File(path, problems)
-        first = islice(read_jsonl(File(path, Problems("skip")), Output), 1)
-        is_output = path.name == FILES["outputs"] or any(row.final_result for _, row in first)
+        is_output = path.name == FILES["outputs"] or any(
+            row.final_result
+            for _, row in islice(read_jsonl(File(path, Problems("skip")), Output), 1)
+        )
         role = "outputs" if is_output else "scorecards"
     files = {role: path}
     for other in ("gold", "override_gate"):

@@ -196,13 +196,15 @@ def _implicit_columns(
     flags = at(card, "flags", "runtime.parsed_output.flags")
     failure = at(flags, "parse_failed", "generate_failed")
     failure = failure or at(card, "runtime.parsed_output.error", "runtime.error")
-    notes = (entry.notes or b"" for entry in process_trace(card))
-    parse_failed = bool(failure) or any(map(PARSE_FAILED.search, notes))
+    parse_failed = bool(failure) or any(
+        map(PARSE_FAILED.search, (entry.notes or b"" for entry in process_trace(card)))
+    )
     implicit = {polarity_of(row) for row in gold_rows if not read_tuple(row, gold=True).term}
     predicted = {polarity_of(row) for row in rows}
-    aspects = at(card, "runtime.parsed_output.final_result.final_aspects") or ()
     wanted, valid = implicit & POLARITIES, predicted & POLARITIES
-    lacks_polarity = "" in predicted or not all(map(polarity_of, aspects))
+    lacks_polarity = "" in predicted or not all(
+        map(polarity_of, at(card, "runtime.parsed_output.final_result.final_aspects") or ())
+    )
     return {
         "has_implicit_gold": bool(implicit),
         "has_valid_implicit_gold": bool(wanted),

@@ -144,8 +144,9 @@ def score(
     override = read_override(source.files.get("override_gate"), problems)
     tasks = shards(source.main, math.ceil(source.main.stat().st_size / SHARD_BYTES))
     frames, lines = [], 0
-    score_shard = partial(_score_shard, source, options, bool(cards_folder))
-    for frame, shard_problems, n_lines in workers.map(score_shard, tasks):
+    for frame, shard_problems, n_lines in workers.map(
+        partial(_score_shard, source, options, bool(cards_folder)), tasks
+    ):
         problems.merge(shard_problems, lines)
         if len(frame):
             frame["line"] += lines
@@ -225,8 +226,11 @@ def scorecard(
     filtered = []
     for aspect in at(output, "stage1_ate.aspects") or ():
         reason = drop_reason(output.meta.input_text or "", aspect, options)
-        found = {"action": "drop" if reason else "keep", "drop_reason": reason}
-        filtered.append(aspect.model_copy(update=found))
+        filtered.append(
+            aspect.model_copy(
+                update={"action": "drop" if reason else "keep", "drop_reason": reason}
+            )
+        )
     dropped = [aspect.term for aspect in filtered if aspect.drop_reason]
     verdicts = {stage: raw.get(f"{stage}_validator") for stage in ("stage1", "stage2")}
     return {

@@ -345,8 +345,9 @@ def tuple_f1(
         raise ValueError(f"no key {key!r}; expected one of {', '.join(KEYS)}")
     policy = match_policy(match)
     of_gold = Side([_read(value, gold=True) for value in gold], policy)
-    of_pred = Side([_read(value) for value in pred], policy)
-    found = match_pairs(of_gold.pairs[key], of_pred.pairs[key])
+    found = match_pairs(
+        of_gold.pairs[key], Side([_read(value) for value in pred], policy).pairs[key]
+    )
     tp, fp, fn, *_ = found
     precision, recall = (tp / (tp + wrong) if tp else 0.0 for wrong in (fp, fn))
     f1 = found.f1

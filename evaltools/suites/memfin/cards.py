@@ -95,8 +95,11 @@ def _rows(
     forbidden: list[tuple[Place, str]],
 ) -> Iterator[Row]:
     """What each measure that a turn takes part in required, and what the turn falls short of."""
-    resolved = zip(turn["resolved_keys"], turn["key_hit_flags"])
-    keys = [(_required_text(key), is_hit) for key, is_hit in resolved if key["resolvable"]]
+    keys = [
+        (_required_text(key), is_hit)
+        for key, is_hit in zip(turn["resolved_keys"], turn["key_hit_flags"])
+        if key["resolvable"]
+    ]
     found = {
         "M1": _counted([key for key, _ in keys], [key for key, is_hit in keys if not is_hit]),
         "M3": _counted(turn["risk_required_tags"], turn["missed_tags"]),
@@ -332,10 +335,6 @@ def metrics_summary(result: Run) -> Fields:
     measures = {}
     for measure in MEASURES:
         counts = states.loc[measure["key"], ["eligible", "skipped", "failed"]].add_suffix("_count")
-        totals = {
-            name: int(result.data[column].sum())
-            for name, column in measure.get("totals", {}).items()
-        }
         of_turns = {name: f"{measure['key'].lower()}_{name}" for name in measure["ratios"]}
         # M2 has values of dialogues only: both are the same
         of_dialogs = {name: of_turns[name] + MACRO for name in measure["means"]} or of_turns
@@ -345,7 +344,11 @@ def metrics_summary(result: Run) -> Fields:
             "metric_name": measure["stored"],
             "micro": {name: values[metric] for name, metric in of_turns.items()},
             "macro": {name: values[metric] for name, metric in of_dialogs.items()},
-            "counts": {**counts.to_dict(), **totals},
+            "counts": counts.to_dict()
+            | {
+                name: int(result.data[column].sum())
+                for name, column in measure.get("totals", {}).items()
+            },
             "by_dialog": dict(zip(by_dialog.index, plain_rows(by_dialog))),
         }
     return {

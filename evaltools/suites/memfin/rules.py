@@ -256,10 +256,13 @@ def disclosure(turn: Turn) -> Found:
     (['volatility_risk', 'esg'], ['no_guaranteed_return', 'volatility_risk'], ['esg'])
     """
     risk, reply = LEXICON["risk"], turn.pred_assistant_text
-    tags = map(str.strip, turn.gt_turn_tags.risk_disclosure_required_gt)
-    required = _distinct(risk["required"].get(tag, tag.lower()) for tag in tags)
-    word_lists = risk["in_replies"].items()
-    disclosed = sorted(tag for tag, words in word_lists if contains_any(words, reply))
+    required = _distinct(
+        risk["required"].get(tag, tag.lower())
+        for tag in map(str.strip, turn.gt_turn_tags.risk_disclosure_required_gt)
+    )
+    disclosed = sorted(
+        tag for tag, words in risk["in_replies"].items() if contains_any(words, reply)
+    )
     covered = [*disclosed, risk["any_disclosure"]] if disclosed else []
     missed = [tag for tag in required if tag not in covered]
     n_hits = len(required) - len(missed)
@@ -280,8 +283,11 @@ def compliance(dialog: Dialog, turn: Turn) -> Found:
     violation. Else compliant.
     """
     rule = LEXICON["compliance"]
-    entries = _distinct(dialog.blueprint.forbidden_list)
-    forbidden = [entry for entry in entries if entry in turn.pred_assistant_text]
+    forbidden = [
+        entry
+        for entry in _distinct(dialog.blueprint.forbidden_list)
+        if entry in turn.pred_assistant_text
+    ]
     violations = turn.compliance.violations
     severe = bool(forbidden) or any(
         violation.type in rule["severe_types"] or violation.severity in rule["severe_severities"]

@@ -63,9 +63,11 @@ def counters(units: DataFrame) -> dict[str, int]:
     counts = {"valid_dialogs": units["dialog_id"].nunique()}
     for name in ("skipped_dialogs", "failed_dialogs"):
         counts[name] = int(units[name].max())
-    total = sum(counts.values())
-    n_turns = int(units["turn_pair_id"].count())
-    return {"total_dialogs": total, **counts, "total_turn_pairs": n_turns}
+    return {
+        "total_dialogs": sum(counts.values()),
+        **counts,
+        "total_turn_pairs": int(units["turn_pair_id"].count()),
+    }
 
 
 def eligibility(result: Run) -> DataFrame:
@@ -202,8 +204,9 @@ def score(
         name: Series([row.get(name) for row in rows], dtype="str" if kind == "json" else kind)
         for name, kind in COLUMNS.items()
     }
-    units = add_dialog_ratios(DataFrame(columns))
-    return units.assign(skipped_dialogs=states["skipped"], failed_dialogs=states["failed"])
+    return add_dialog_ratios(DataFrame(columns)).assign(
+        skipped_dialogs=states["skipped"], failed_dialogs=states["failed"]
+    )
 
 
 def _gaps(
@@ -293,8 +296,9 @@ def score_dialog(
         raise InputError(problems) from None
     if not record.valid_dialog or not record.turns:
         return []
-    rows = dialog_units(record, ignore_memory_keys)
-    return [{name: row[name] for name in TURN_EVAL} for row in rows]
+    return [
+        {name: row[name] for name in TURN_EVAL} for row in dialog_units(record, ignore_memory_keys)
+    ]
 
 
 def dialog_units(

@@ -232,9 +232,7 @@ def read_texts(
     chosen = list(texts.values())
     if data.shuffle:
         random.Random(0).shuffle(chosen)
-    for most in (data.limit, limit):
-        chosen = chosen[:most]
-    return chosen
+    return chosen[: data.limit][:limit]
 
 
 def taxonomy(
@@ -289,8 +287,9 @@ class Plan:
         self.refs = taxonomy(config, self.texts, problems)
         self.episodes = _episodes(config, self.texts, problems)
         if config.model.temperature == 0 and len(config.seeds) > 1:
-            message = "at temperature 0 several seeds are repeats of one"
-            problems.warn("repeated-seeds", message, file=path)
+            problems.warn(
+                "repeated-seeds", "at temperature 0 several seeds are repeats of one", file=path
+            )
         self.prompts = _prompts(self.refs)
         self.content = {
             "data": content_hash(config.data.file),
@@ -362,10 +361,10 @@ def _runs(
     content: Fields,
 ) -> dict[str, Fields]:
     """Every condition of the first seed, then of the next."""
-    asked = {"name", "base_url", "temperature", "max_tokens"}
-    model = config.model.model_dump(mode="json", include=asked)
+    model = config.model.model_dump(
+        mode="json", include={"name", "base_url", "temperature", "max_tokens"}
+    )
     model["base_url"] = address_in_force(config.model.base_url)
-    answers = STAND_IN if config.is_example else config.model.name
     runs = {}
     for seed, condition in product(config.seeds, config.conditions):
         identity = {
@@ -380,7 +379,7 @@ def _runs(
         runs[f"{config.run_id}{of_several}__seed{seed}_proposed"] = {
             "condition": condition,
             "seed": seed,
-            "model": answers,
+            "model": STAND_IN if config.is_example else config.model.name,
             "config_hash": policy_hash(identity),
         }
     return runs
@@ -427,8 +426,10 @@ def preview(plan: Plan) -> str:
     stages = LENSES * (n_reviewed > 0) + SINGLE * is_single + reviews * n_reviewed
     shown, letters = "", 0
     for stage, n in Counter(stages).items():
-        request = plan.request(stage, config.seeds[0], plan.texts[0].text)
-        prompt = "\n--\n".join(message["content"] for message in request["messages"])
+        prompt = "\n--\n".join(
+            message["content"]
+            for message in plan.request(stage, config.seeds[0], plan.texts[0].text)["messages"]
+        )
         shown += f"== {stage}\n{prompt}\n\n"
         letters += n * len(prompt)
     n_asked = len(plan.texts) * len(config.seeds)

@@ -146,8 +146,9 @@ def find_term(term: str, text: str) -> Span | None:
     >>> find_term("spf", "The SPF is low.")
     {'start': 4, 'end': 7}
     """
-    loosely = r"\s*".join(re.escape(letter) for letter in "".join(term.split()))
-    match = re.search(re.escape(term), text) or re.search(loosely, text, re.IGNORECASE)
+    match = re.search(re.escape(term), text) or re.search(
+        r"\s*".join(re.escape(letter) for letter in "".join(term.split())), text, re.IGNORECASE
+    )
     return {"start": match.start(), "end": match.end()} if match else None
 
 
@@ -201,14 +202,15 @@ def votes(
             for target in action.target_tuple_ids:
                 if is_whole and target in silent:
                     silent.remove(target)
-                    vote = Vote(
-                        action_type=kind,
-                        target_tuple_ids=[target],
-                        new_value=action.new_value if kind == "FLIP" else None,
-                        reason_code=action.reason_code,
-                        actor=actor,
+                    ballots[target].append(
+                        Vote(
+                            action_type=kind,
+                            target_tuple_ids=[target],
+                            new_value=action.new_value if kind == "FLIP" else None,
+                            reason_code=action.reason_code,
+                            actor=actor,
+                        )
                     )
-                    ballots[target].append(vote)
                 else:
                     what = f"{action.action_type} {target} {action.reason_code}"[:80]
                     refused.append({"actor": actor, "what": what, "why": NOT_ASKED_FOR})
@@ -337,8 +339,9 @@ def retrieved(episodes: Sequence[Episode], text: str) -> list[Episode]:
     def n_shared(episode: Episode) -> int:
         return sum(getattr(episode, name) == text_shape[name] for name in STRUCTURE)
 
-    latest_first = reversed(episodes)
-    similar = [e for e in latest_first if e.language == text_shape["language"] and n_shared(e)]
+    similar = [
+        e for e in reversed(episodes) if e.language == text_shape["language"] and n_shared(e)
+    ]
     return sorted(similar, key=n_shared, reverse=True)[:SHOWN]
 
 

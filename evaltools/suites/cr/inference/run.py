@@ -69,8 +69,9 @@ class SampleRun:
     @property
     def failure(self) -> tuple[str, str] | None:
         """The first stage without a reply, and why; None where all replied."""
-        failed = ((stage, answer.error) for stage, answer in self.stages if not answer.reply)
-        return next(failed, None)
+        return next(
+            ((stage, answer.error) for stage, answer in self.stages if not answer.reply), None
+        )
 
     async def work(self, episodes: Sequence[Episode]) -> None:
         """Go through the stages, as far as the replies carry.
@@ -172,12 +173,6 @@ class SampleRun:
             if answer.error:
                 entry["notes"] = answer.error
             trace.append(entry)
-        reviews = [
-            {**action, "actor": entry["agent"]}
-            for entry in trace
-            if entry["stage"] == "review" and not error
-            for action in entry["output"]["review_actions"]
-        ]
         decisions = [{**vote.model_dump(), "actor": "ARB"} for vote in self.decisions.values()]
         return {
             "meta": {
@@ -197,7 +192,12 @@ class SampleRun:
             "process_trace": trace,
             "analysis_flags": {
                 "conflict_flags": self.conflicts,
-                "review_actions": reviews,
+                "review_actions": [
+                    {**action, "actor": entry["agent"]}
+                    for entry in trace
+                    if entry["stage"] == "review" and not error
+                    for action in entry["output"]["review_actions"]
+                ],
                 "arb_actions": [] if error else decisions,
                 "refused": self.refused,
             },
@@ -218,8 +218,10 @@ class SampleRun:
 
 def _polarities(candidates: Iterable[Candidate]) -> dict[str, list[str]]:
     """Term -> the polarities of its candidates."""
-    by_term = grouped(candidates, itemgetter("aspect_term"))
-    return {term: [c["polarity"] for c in group] for term, group in by_term.items()}
+    return {
+        term: [c["polarity"] for c in group]
+        for term, group in grouped(candidates, itemgetter("aspect_term")).items()
+    }
 
 
 MANIFEST, OUTPUTS = SUITE.runner[:2]
@@ -361,8 +363,9 @@ def write_run(
             if call["cached"] and call["cost"]:
                 call["cost"] = 0.0
             counted.add(call["request"])
-            text_id = row["meta"]["text_id"]
-            calls.append({"text_id": text_id, **call, "error": entry.get("notes", "")})
+            calls.append(
+                {"text_id": row["meta"]["text_id"], **call, "error": entry.get("notes", "")}
+            )
     totals = {}
     for count in ("tokens_in", "tokens_out", "cost"):
         known = [call[count] for call in calls if call[count] is not None]
