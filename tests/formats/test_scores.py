@@ -84,8 +84,11 @@ def test_scores_of_each_format(form: str, tmp_path: Path) -> None:
 
 def test_several_tasks_of_inspect_are_refused_but_not_one_of_two_models(tmp_path: Path) -> None:
     header = {**INSPECT["eval"], "task": "inspect_evals/gsm8k"}
-    of_law = {**header, "task": "gsm8k", "task_args": {"subject": "law"}}
-    headers = {"a": header, "b": {**header, "task": "gsm8k", "model": "b"}, "law": of_law}
+    headers = {
+        "a": header,
+        "b": {**header, "task": "gsm8k", "model": "b"},
+        "law": {**header, "task": "gsm8k", "task_args": {"subject": "law"}},
+    }
     a, b, law = (
         put(tmp_path, "inspect", {**INSPECT, "eval": of_log}, name=f"{name}.json")
         for name, of_log in headers.items()
@@ -106,11 +109,14 @@ def test_several_tasks_of_lm_eval_are_refused_not_pooled(tmp_path: Path) -> None
 
 def test_tests_of_promptfoo_are_known_by_what_they_ask_and_assert(tmp_path: Path) -> None:
     def results(name: str, *asked: str, checks: str = "contains") -> set[str]:
-        rows = []
-        for i, question in enumerate(asked):
-            case = {"assert": [{"type": checks, "value": "x"}]}
-            more = {"vars": {"q": question, "sessionId": name}, "testCase": case}
-            rows.append({**outcome(i, "a", 1.0), **more})
+        rows = [
+            outcome(i, "a", 1.0)
+            | {
+                "vars": {"q": question, "sessionId": name},
+                "testCase": {"assert": [{"type": checks, "value": "x"}]},
+            }
+            for i, question in enumerate(asked)
+        ]
         path = put(
             tmp_path, "promptfoo", {"results": {"version": 3, "results": rows}}, name=f"{name}.json"
         )
@@ -132,8 +138,9 @@ def test_samples_of_inspect_without_a_score_or_a_number_are_not_measured(tmp_pat
     assert "match: 1 values are no numbers: not measured" in done.output
     unmeasured = [row["id"] for row in read_lines(tmp_path / "x.jsonl") if row["value"] is None]
     assert unmeasured == ["listed", "silent", "silent", "1"]
-    only = put(tmp_path, "inspect", {**INSPECT, "samples": [listed]})
-    assert "no metric holds a number" in refused("inspect", only)
+    assert "no metric holds a number" in refused(
+        "inspect", put(tmp_path, "inspect", {**INSPECT, "samples": [listed]})
+    )
 
 
 def test_answers_that_look_like_numbers_stay_as_they_are(tmp_path: Path) -> None:
@@ -147,8 +154,10 @@ def test_answers_that_look_like_numbers_stay_as_they_are(tmp_path: Path) -> None
 def test_names_of_several_files(tmp_path: Path) -> None:
     a, b = (put(tmp_path, "ragas", name=n) for n in ("a.jsonl", "b.jsonl"))
     more = ("--condition", "A", "--condition", "B", "--seed", "7")
-    found = converted(tmp_path, "ragas", a, str(b), *more)
-    assert {key[:2] for key in found} == {("A", "7"), ("B", "7")}
+    assert {key[:2] for key in converted(tmp_path, "ragas", a, str(b), *more)} == {
+        ("A", "7"),
+        ("B", "7"),
+    }
     # the same to the byte, whatever order a set has
     assert all(
         [*row][-2:] == ["condition", "seed"] for row in read_lines(tmp_path / "scores.jsonl")
@@ -220,8 +229,11 @@ def eval_zip(path: Path, members: dict[str, bytes]) -> Path:
 
 
 def members() -> dict[str, bytes]:
-    found = {f"samples/{s['id']}_epoch_{s['epoch']}.json": json.dumps(s).encode() for s in SAMPLES}
-    return {**found, "summaries.json": b"[]", "header.json": json.dumps(HEADER).encode()}
+    return {
+        **{f"samples/{s['id']}_epoch_{s['epoch']}.json": json.dumps(s).encode() for s in SAMPLES},
+        "summaries.json": b"[]",
+        "header.json": json.dumps(HEADER).encode(),
+    }
 
 
 def test_eval_logs_are_the_same_as_json(tmp_path: Path) -> None:

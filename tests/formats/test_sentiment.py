@@ -218,8 +218,9 @@ EXTERNAL = """<?xml version="1.0"?>
 @pytest.mark.parametrize("text", [BOMB, EXTERNAL])
 def test_entities_are_refused(text: str, tmp_path: Path) -> None:
     for error in ("fail", "skip"):
-        said = refused("semeval14", write(tmp_path, text), "--on-error", error)
-        assert "entities or outside references, which are refused" in said
+        assert "entities or outside references, which are refused" in refused(
+            "semeval14", write(tmp_path, text), "--on-error", error
+        )
 
 
 def test_literals_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -276,10 +277,11 @@ def test_opinions_of_a_whole_review_are_one_sample(tmp_path: Path) -> None:
 
 
 def test_triplets_of_tasd(tmp_path: Path) -> None:
-    text = (
-        "Good pizza####[['pizza', 'food quality', 'positive'], ['NULL', 'service', 'negative']]\n"
+    (row,) = gold(
+        tmp_path,
+        "tasd",
+        "Good pizza####[['pizza', 'food quality', 'positive'], ['NULL', 'service', 'negative']]\n",
     )
-    (row,) = gold(tmp_path, "tasd", text)
     assert row["gold_tuples"] == [
         opinion("food quality", "pizza", "positive"),
         opinion("service", "", "negative"),

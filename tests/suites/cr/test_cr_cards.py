@@ -153,8 +153,11 @@ def test_a_gate_asks_for_the_headline_that_the_runs_have(tmp_path: Path) -> None
     right, wrong = tup("x#y", "향"), tup("x#y", "값")
     golds = [gold(f"s{i}", A) for i in range(12)]
     for name, before in (("old", wrong), ("new", right)):
-        rows = [output(f"s{i}", stage1=[before], final=[right]) for i in range(12)]
-        made = run(tmp_path / f"{name}__seed1_x", rows, golds)
+        made = run(
+            tmp_path / f"{name}__seed1_x",
+            [output(f"s{i}", stage1=[before], final=[right]) for i in range(12)],
+            golds,
+        )
         et.evaluate("cr", made, out=tmp_path, resampling=QUICK)
     old, new = (tmp_path / "results" / f"{name}__seed1_x" for name in ("old", "new"))
     assert "FAIL delta_f1_otepol" in call("gate", new, "--baseline", old, status=1).output

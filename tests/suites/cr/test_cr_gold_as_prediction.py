@@ -33,8 +33,9 @@ def units_of(samples: list[list[dict[str, Any]]], options: CrOptions) -> pd.Data
     """The units of a run that predicts its gold, before review and after it."""
     made = []
     for i, tuples in enumerate(samples):
-        record = output(str(i), stage1=tuples, final=tuples, gold_tuples=tuples)
-        parsed = Output.model_validate(record)
+        parsed = Output.model_validate(
+            output(str(i), stage1=tuples, final=tuples, gold_tuples=tuples)
+        )
         card = Scorecard.model_validate(scorecard(parsed, gold_rows(parsed), options))
         made.append(unit_row(card, parsed.gold_tuples or [], i, options))
     return units_frame(pd.DataFrame(made))
@@ -58,8 +59,11 @@ A, BARE, NO_ATTRIBUTE = tup("본품#품질", "향"), tup("", "색"), tup("브랜
 
 
 def test_a_sample_without_a_pair_takes_no_part(tmp_path: Path) -> None:
-    outputs = [output("a", final=[A]), output("b", final=[A])]
-    folder = run(tmp_path / "r", outputs, [gold("a", A), gold("b", BARE)])
+    folder = run(
+        tmp_path / "r",
+        [output("a", final=[A]), output("b", final=[A])],
+        [gold("a", A), gold("b", BARE)],
+    )
     spec = et.evaluate("cr", folder, resampling=QUICK)
     assert spec.value("tuple_f1_s2_refpol") == 1.0  # a alone
     assert spec["tuple_f1_s2_refpol"]["denominator"] == 1
@@ -101,9 +105,15 @@ OF_A_KEY = (
 def test_a_key_of_which_no_gold_tuple_has_a_pair_is_not_measured(
     tmp_path: Path, tuples: list, keys: list[str], level: str, message: str
 ) -> None:
-    outputs = [output(str(i), final=[A, *tuples]) for i in range(12)]
-    golds = [gold(str(i), *tuples) for i in range(12)]
-    result = et.evaluate("cr", run(tmp_path / "r", outputs, golds), resampling=QUICK)
+    result = et.evaluate(
+        "cr",
+        run(
+            tmp_path / "r",
+            [output(str(i), final=[A, *tuples]) for i in range(12)],
+            [gold(str(i), *tuples) for i in range(12)],
+        ),
+        resampling=QUICK,
+    )
     for key in keys:
         names = [name.format(key) for name in OF_A_KEY]
         assert [n for n in names if not math.isnan(result.value(n))] == []

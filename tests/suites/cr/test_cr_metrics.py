@@ -23,14 +23,16 @@ def review(kind: str = "FLIP") -> dict[str, Any]:
 @pytest.fixture
 def four(tmp_path: Path) -> Path:
     """fixed, broken, kept, still wrong."""
-    outputs = [
-        output("fix", stage1=[WRONG], final=[A], analysis_flags=review()),
-        output("break", stage1=[A, B], final=[A]),
-        output("keep", stage1=[A], final=[A]),
-        output("still", stage1=[WRONG], final=[WRONG]),
-    ]
-    golds = [gold("fix", A), gold("break", A, B), gold("keep", A), gold("still", A)]
-    return run(tmp_path / "four", outputs, golds)
+    return run(
+        tmp_path / "four",
+        [
+            output("fix", stage1=[WRONG], final=[A], analysis_flags=review()),
+            output("break", stage1=[A, B], final=[A]),
+            output("keep", stage1=[A], final=[A]),
+            output("still", stage1=[WRONG], final=[WRONG]),
+        ],
+        [gold("fix", A), gold("break", A, B), gold("keep", A), gold("still", A)],
+    )
 
 
 def test_f1_and_correction(four: Path) -> None:
@@ -80,14 +82,17 @@ def test_process(four: Path) -> None:
 
 def test_explicit_and_implicit(tmp_path: Path) -> None:
     implicit = tup("브랜드#품질", "", "negative")
-    outputs = [
-        output("a", final=[A, tup("브랜드#품질", "브랜드", "negative")]),
-        output("b", final=[]),
-        output("c", final=[A]),
-    ]
     r = evaluate(
         "cr",
-        run(tmp_path / "r", outputs, [gold("a", A, implicit), gold("b", implicit), gold("c", A)]),
+        run(
+            tmp_path / "r",
+            [
+                output("a", final=[A, tup("브랜드#품질", "브랜드", "negative")]),
+                output("b", final=[]),
+                output("c", final=[A]),
+            ],
+            [gold("a", A, implicit), gold("b", implicit), gold("c", A)],
+        ),
     )
     # explicit gold in a and c: a has gold {향+} against {향+, 브랜드-}: P 1/2, R 1, F1 2/3; c 1
     assert r.value("tuple_f1_s2_explicit_only_otepol") == pytest.approx((2 / 3 + 1) / 2)
@@ -185,8 +190,10 @@ def test_sources_of_the_final_tuples(tmp_path: Path) -> None:
     ]
     sentiments = output("sentiments", inputs={"aspect_sentiments": [A, tup("x#y", "")]})
     trace = output("trace", final=[A])
-    atsa = {"stage": "stage1", "agent": "ATSA", "output": {"aspect_sentiments": [B, C]}}
-    trace["process_trace"] = [{"stage": "stage1", "agent": "P-NEG", "output": "text"}, atsa]
+    trace["process_trace"] = [
+        {"stage": "stage1", "agent": "P-NEG", "output": "text"},
+        {"stage": "stage1", "agent": "ATSA", "output": {"aspect_sentiments": [B, C]}},
+    ]
     r = evaluate("cr", run(tmp_path / "r", [aspects, sentiments, trace, output("nothing")]))
     assert r.value("N_pred_final_tuples") == 1
     assert r.value("N_pred_final_aspects") == 1
@@ -194,9 +201,10 @@ def test_sources_of_the_final_tuples(tmp_path: Path) -> None:
     assert r.value("N_agg_fallback_used") == 3
     assert r.value("N_pred_used") == 0  # no sample has gold (D27)
     assert r.units["outcome_refpol"].isna().all() and math.isnan(r.value("fix_rate_refpol"))
-    golds = [gold(i, A) for i in ("aspects", "sentiments", "trace")]
     rows = [aspects, sentiments, trace, output("nothing", final=[A, B])]
-    with_gold = evaluate("cr", run(tmp_path / "gold", rows, golds))
+    with_gold = evaluate(
+        "cr", run(tmp_path / "gold", rows, [gold(i, A) for i in ("aspects", "sentiments", "trace")])
+    )
     assert with_gold.value("N_pred_used") == 3  # 향; 향; 향
     assert [len(s) for s in r.units["stage1"]] == [
         1,

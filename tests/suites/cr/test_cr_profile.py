@@ -15,8 +15,11 @@ A, B = tup("a#x", "cream"), tup("b#y", "scent")
 
 
 def row(text_id: str, final: list[dict[str, Any]], profile: str | None) -> dict[str, Any]:
-    meta = {"text_id": text_id, "input_text": "cream and scent", "profile": profile}
-    return {"meta": meta, "final_result": {"final_tuples": final}, "gold_tuples": [A]}
+    return {
+        "meta": {"text_id": text_id, "input_text": "cream and scent", "profile": profile},
+        "final_result": {"final_tuples": final},
+        "gold_tuples": [A],
+    }
 
 
 ROWS = [row("s1", [A], "old"), row("s2", [B], "old"), row("s3", [A], "new"), row("s4", [A], None)]
@@ -67,12 +70,14 @@ def test_numbers_of_the_override_gate_are_metrics_where_the_file_is(tmp_path: Pa
     without = evaluate("cr", folder(tmp_path / "a", ROWS))
     assert without.to_dict()["override_applied_rate"] is None
     assert without.to_dict()["override_candidate_n"] is None
-    numbers = {"candidate_n": 12, "applied_n": 3, "seconds": 1.5}
-    values = evaluate("cr", folder(tmp_path / "b", ROWS, numbers)).to_dict()
+    values = evaluate(
+        "cr", folder(tmp_path / "b", ROWS, {"candidate_n": 12, "applied_n": 3, "seconds": 1.5})
+    ).to_dict()
     assert values["override_candidate_n"] == 12 and values["override_applied_n"] == 3
     assert values["override_applied_rate"] == pytest.approx(3 / 12)
-    nothing = {"candidate_n": 0, "applied_n": 0}
-    values = evaluate("cr", folder(tmp_path / "c", ROWS, nothing)).to_dict()
+    values = evaluate(
+        "cr", folder(tmp_path / "c", ROWS, {"candidate_n": 0, "applied_n": 0})
+    ).to_dict()
     assert values["override_applied_n"] == 0 and values["override_applied_rate"] is None
     with pytest.raises(InputError, match=r"override_gate_debug_summary\.json"):
         evaluate("cr", folder(tmp_path / "d", ROWS, {"applied_n": "3"}))

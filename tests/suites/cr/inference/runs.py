@@ -25,8 +25,9 @@ TEXTS = [
 def write(folder: Path, url: str, texts: list[Any] = TEXTS, model: str = "", **top: Any) -> Path:
     """A config and its data in a folder."""
     tuples = lambda gold: [{"aspect_ref": r, "aspect_term": t, "polarity": p} for r, t, p in gold]  # noqa: E731
-    rows = [{"id": i, "text": t, "gold_tuples": tuples(g)} for i, t, g in texts]
-    write_lines(folder / "data.jsonl", rows)
+    write_lines(
+        folder / "data.jsonl", [{"id": i, "text": t, "gold_tuples": tuples(g)} for i, t, g in texts]
+    )
     fields = {"run_id": "exp", "conditions": ["m0"], "seeds": [1], **top}
     sections = {k: v for k, v in fields.items() if isinstance(v, dict)}
     lines = [f"{k} = {json.dumps(v)}" for k, v in fields.items() if k not in sections]

@@ -135,8 +135,11 @@ TABLE = [
 
 
 def vote(actor: str, kind: str, reason: str, polarity: str = "", target: str = "t0") -> Vote:
-    new = {"polarity": polarity} if polarity else None
-    fields = {"action_type": kind, "reason_code": reason, "new_value": new}
+    fields = {
+        "action_type": kind,
+        "reason_code": reason,
+        "new_value": {"polarity": polarity} if polarity else None,
+    }
     return Vote(actor=actor, target_tuple_ids=[target], **fields)
 
 
