@@ -1,5 +1,6 @@
 """Files that appear whole or not at all, where the package keeps its own, and the names of runs."""
 
+import ast
 import hashlib
 import json
 import os
@@ -9,7 +10,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import cache, lru_cache
 from glob import escape
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -193,24 +194,44 @@ def bytes_hash(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
+# kept as Python keeps a module: an edit counts when Python is started again
+module_content = cache(Path.read_bytes)
+
+
+def code_hash(path: Path) -> str:
+    """The sha256 of a Python file and of what it imports of its own folder: modules, and packages as a whole.
+
+    Nothing is run. That of a file which imports none of these is that of its content.
+    """
+    files, contents = [path.absolute()], list[bytes]()
+    for file in files:  # which grow
+        contents.append(module_content(file) if contents else path.read_bytes())
+        names = {
+            node.name if isinstance(node, ast.alias) else getattr(node, "module", None)
+            for node in ast.walk(ast.parse(contents[-1], str(file)))
+        }
+        for name in sorted(filter(None, names)):
+            place = files[0].with_name(name.partition(".")[0])
+            if place != PACKAGE:
+                found = {place.with_suffix(".py"), *place.rglob("*.py")} - {*files}
+                files += sorted(filter(Path.is_file, found))
+    return bytes_hash(b"\0".join(contents))
+
+
 def state(path: Path) -> tuple[int, int, int]:
     """Time of change, size and inode of a file: another state means that its content may be another."""
     stat = path.stat()
     return stat.st_mtime_ns, stat.st_size, stat.st_ino
 
 
-def read_once(n_files: int) -> Callable[[Callable[[Path], Item]], Callable[[Path], Item]]:
-    """A decorator: what is read of the last files is kept, of each for as long as its state stays the same."""
-
-    def decorate(read: Callable[[Path], Item]) -> Callable[[Path], Item]:
-        kept = lru_cache(n_files)(lambda path, _: read(path))
-        return lambda path: kept(path, state(path))
-
-    return decorate
+def read_once(n_files: int, read: Callable[[Path], Item]) -> Callable[[Path], Item]:
+    """What `read` gives of the last files is kept, of each for as long as its state stays the same."""
+    kept = lru_cache(n_files)(lambda path, _: read(path))
+    return lambda path: kept(path, state(path))
 
 
 # the sha256 of an input file
-content_hash = read_once(1024)(sha256)
+content_hash = read_once(1024, sha256)
 
 
 def ending(path: Path) -> str:

@@ -4,7 +4,6 @@ files --locate--> source --score--> units --estimate--> metrics.json, units.parq
 """
 
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from itertools import chain
@@ -21,12 +20,12 @@ from .files import (
     Fields,
     Names,
     bytes_hash,
+    code_hash,
     content_hash,
     dumps,
     nearest,
     resolve,
     safe_name,
-    sha256,
     state,
     write_json,
 )
@@ -305,10 +304,9 @@ def planned_manifest(
     policy = dict(opts.policy())
     if suite.metrics_file:
         options["metrics"] = str(suite.metrics_file)
-        policy["metrics"] = sha256(suite.metrics_file)[:12]
+        policy["metrics"] = code_hash(suite.metrics_file)[:12]
     if suite.name not in BUILT_IN:
-        code = sha256(suite.file) if suite.file else ""
-        policy["code"] = bytes_hash(f"{code} {suite.table(opts)}".encode())[:12]
+        policy["code"] = bytes_hash(f"{suite.code} {suite.table(opts)}".encode())[:12]
     identity = policy_hash({"suite": suite.name, **policy})
     return Manifest(
         schema_version=SCHEMA_VERSION,
@@ -380,27 +378,24 @@ def score_source(
     changed meanwhile.
     """
     states = {path: state(path) for path in source.files.values()}
-    with ThreadPoolExecutor(1) as beside:
-        for path in states:  # hashed while they are scored; the hash is kept for the manifest
-            beside.submit(content_hash, path)
-        units, recorded = score_units(
-            suite,
-            source,
-            problems,
-            workers,
-            aside,
-        )
-    for path, before in states.items():
-        if state(path) != before:
-            raise problems.fatal(
-                "changed-file", "changed while it was read: is it still being written?", file=path
-            )
+    units, recorded = score_units(
+        suite,
+        source,
+        problems,
+        workers,
+        aside,
+    )
     inputs = [
         Input(
             role=role, path=shown_path(path), sha256=content_hash(path), bytes=path.stat().st_size
         )
         for role, path in source.files.items()
     ]
+    for path, before in states.items():
+        if state(path) != before:
+            raise problems.fatal(
+                "changed-file", "changed while it was read: is it still being written?", file=path
+            )
     found = [
         Found(
             severity=level,

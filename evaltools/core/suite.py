@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict
 
 from .. import BUILT_IN
 from .estimates import Check
-from .files import Fields, Names, resolve, sha256
+from .files import Fields, Names, code_hash, resolve, sha256
 from .messages import InputError, Problems, UsageError, WorkFailed, reason
 from .metric import AnyMetric, MetricTable
 from .records import File, read_jsonl, short
@@ -165,8 +165,8 @@ class Suite:
     For the package itself
 
     - `runner`: the files of a run that its own inference makes; the first marks such a folder. `file`: the Python file
-      that the suite came from. `metrics_file`: a Python
-      file of the user's with metrics, which are `further`.
+      that the suite came from; `code`: the hash of its code. `metrics_file`: a Python file of the user's with
+      metrics, which are `further`.
     """
 
     name: str
@@ -192,6 +192,7 @@ class Suite:
     breakdowns: tuple[Breakdown, ...] = ()
     runner: Names = ()
     file: Path | None = None
+    code: str = ""
     metrics_file: Path | None = None
     further: tuple[AnyMetric, ...] = ()
 
@@ -385,7 +386,8 @@ def named_suite(name: str) -> Suite:
         raise UsageError(
             f"the suite {name!r} is installed but {entry.value} cannot be loaded: {reason(e)}"
         ) from e
-    return replace(suite, file=Path(str(sys.modules[entry.module].__file__)))
+    file = Path(str(sys.modules[entry.module].__file__))
+    return replace(suite, file=file, code=sha256(file))
 
 
 def load_suite_file(path: Path) -> Suite:
@@ -393,7 +395,7 @@ def load_suite_file(path: Path) -> Suite:
     suite = load_file(path).get("SUITE")
     if not isinstance(suite, Suite):
         raise UsageError(f"{path}: expected SUITE = et.jsonl_suite(...)")
-    suite = FROM_FILES[suite.name] = replace(suite, file=path)
+    suite = FROM_FILES[suite.name] = replace(suite, file=path, code=code_hash(path))
     return suite
 
 
@@ -403,7 +405,8 @@ def load_file(path: Path) -> Fields:
         raise UsageError(f"{path}: no such file, or none that can be run")
     if path.suffix != ".py":
         raise UsageError(f"{path}: expected a Python file (.py)")
-    return _run_file(path, sha256(path))
+    with own_code(path):
+        return _run_file(path, code_hash(path))
 
 
 @cache
@@ -411,8 +414,7 @@ def _run_file(path: Path, content: str) -> Fields:
     # among the modules, where pydantic looks for what is defined below a model
     module = sys.modules[f"_evaltools_{content}"] = ModuleType(f"_evaltools_{content}")
     module.__file__ = str(path.absolute())
-    with own_code(path):
-        exec(compile(path.read_bytes(), module.__file__, "exec"), vars(module))  # noqa: S102 - the user's own code
+    exec(compile(path.read_bytes(), module.__file__, "exec"), vars(module))  # noqa: S102 - the user's own code
     return vars(module)
 
 

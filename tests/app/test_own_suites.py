@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from evaltools.core.files import module_content
 from tests.files import read_json, write_labels
 
 from .calling import QUICK, call, said, written
@@ -88,6 +89,23 @@ def test_the_option_stands_before_the_group_too_and_processes_know_the_suite(her
     assert {p.name for p in here.glob("outputs/results/[!.]*")} == {"run", "second"}
     assert "labels" in call(*SUITE, "score", "--help").stdout
     assert "errors: 0," in call("check", *SUITE, "labels", "run.jsonl").stdout
+
+
+def test_an_edit_of_a_module_that_a_file_imports_is_another_policy(here: Path) -> None:
+    later = "import evaltools as et\ndef later():\n    import sys, helper\n"
+    metric = 'et.Metric(name="one", numerator="n", denominator="n", better="none")'
+    Path("more.py").write_text(f"{later}METRICS = [{metric}]")
+    with Path("labels.py").open("a") as f:
+        f.write(later)
+    Path("helper.py").write_text("from part.own import a")
+    Path("part").mkdir()
+    policies = []
+    for text in ("a = 1", "a = 2"):
+        Path("part/own.py").write_text(text)
+        module_content.cache_clear()  # as in another process
+        call("score", *SUITE, "labels", "--metrics", "more.py", "run.jsonl", *QUICK)
+        policies.append(read_json(Path("outputs/results/run/manifest.json"))["policy"])
+    assert all(policies[0][key] != policies[1][key] for key in ("code", "metrics"))
 
 
 # --- what is wrong with a suite, a record, a study

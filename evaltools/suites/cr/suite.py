@@ -118,7 +118,7 @@ def _gold_of(source: Source) -> tuple[dict[str, list[TupleRow]], Problems]:
     return _read_gold(path) if path else ({}, Problems("skip"))
 
 
-@read_once(1)
+@partial(read_once, 1)
 def _read_gold(path: Path) -> tuple[dict[str, list[TupleRow]], Problems]:
     # each process reads the file once, and a forked one has what its parent read
     problems = Problems("skip")

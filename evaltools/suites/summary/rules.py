@@ -351,9 +351,7 @@ def load_rules(name_or_path: str | Path) -> Rules:
     return _rules_of(path)
 
 
-@read_once(8)
-def _rules_of(path: Path) -> Rules:
-    return read_rules(File(path, Problems()))
+_rules_of = read_once(8, lambda path: read_rules(File(path, Problems())))
 
 
 def read_rules(file: File) -> Rules:

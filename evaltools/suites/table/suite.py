@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from math import inf
 from pathlib import Path
@@ -57,7 +58,7 @@ def survey(path: Path, problems: Problems) -> Survey:
         raise
 
 
-@read_once(2)  # the two sides of a comparison
+@partial(read_once, 2)  # the two sides of a comparison
 def _survey(path: Path) -> Survey:
     file = File(path, Problems("skip"))
     rows, has_directions = read(file)
