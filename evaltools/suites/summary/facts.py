@@ -16,6 +16,12 @@ BEFORE = 60
 # characters on either side of a value that may say something of it
 AFTER = 60
 
+# of a value that is none of the text's own (60일이 아니라 90일), and no condition (6시간이 아니라면) or question
+TAKEN_BACK = (
+    r"[이가은는]?\s?(?:아니(?:라(?!면|도|서)|고|구|었|(?:에|예|여)요(?!\?))|아녜요(?!\?)|아닙니다"
+    r"|아닌(?! ?경우| ?때|[가지데]))"
+)
+
 # values before a value that may be conditions of it
 MOST_CONDITIONS = 3
 
@@ -220,6 +226,8 @@ def value_facts(read: ReadText, number: int = 0) -> Iterator[Fact]:
             last_end[entity.kind] = entity.end
             before = read.norm[max(entity.start - BEFORE, 0) : entity.start]
             after = read.norm[entity.end : entity.end + AFTER]
+            if re.match(TAKEN_BACK, after):
+                continue
             line = _LINE.split(read.norm[first : entity.start])[-1]
             line_start = entity.start - len(line)
             row_start = max(entity.start - ROW, 0)

@@ -104,6 +104,8 @@ def test_a_case_that_gives_tags_says_whether_a_follow_up_is_due(
         ("원금 100% 보장됩니다.", "공시이율 2.9%", "summary_non_definitive", 0.0),
         ("면책기간 90일", "90일 경과 후 보장이 시작됩니다.", "summary_accuracy", 1.0),
         ("5월 3일까지 미납이면 실효", "5월 3일까지 안 내시면", "summary_risk_coverage", 1.0),
+        ("80세 만기", "80세가 아니라 100세 만기입니다.", "summary_accuracy", 0.0),
+        ("2번째 사고부터 할증", "2회 사고부터 할증됩니다.", "summary_accuracy", 1.0),
         ("진단서 확인 후 확정", "진단서를 봐야 확정됩니다.", "summary_risk_coverage", 1.0),
         ("심사 결과 회신 완료", "심사 결과는 회신드리겠습니다.", "summary_needs_followup", 0.0),
         (
