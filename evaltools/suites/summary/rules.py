@@ -272,22 +272,27 @@ class Rules(_Strict):
 
         Of the follow-up the weak words alone, without let-offs.
         """
-        weak = {"phrases": self.followup.signs, "let_off": ()}
-        found = {FOLLOWUP_TAG: self.followup.model_copy(update=weak)}
+        found = {
+            FOLLOWUP_TAG: self.followup.model_copy(
+                update={"phrases": self.followup.signs, "let_off": ()}
+            )
+        }
         for tag, named in self.tags.items():
-            all_phrases = {
-                "phrases": named.signs + named.phrases,
-                "needs": (),
-                "not_within": named.not_within + self.names,
-            }
-            found[tag] = named.model_copy(update=all_phrases)
+            found[tag] = named.model_copy(
+                update={
+                    "phrases": named.signs + named.phrases,
+                    "needs": (),
+                    "not_within": named.not_within + self.names,
+                }
+            )
         return found
 
     @cached_property
     def sure(self) -> PhraseSet:
         """The wordings of a follow-up where none is due."""
-        phrases = self.followup.sure or self.followup.phrases
-        return self.followup.model_copy(update={"phrases": phrases})
+        return self.followup.model_copy(
+            update={"phrases": self.followup.sure or self.followup.phrases}
+        )
 
     def find(
         self,

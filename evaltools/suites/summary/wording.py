@@ -69,13 +69,7 @@ def find_matches(
     standing, mentions, let_off = [], [], []
     for start, end in rules.find(named.phrases, text, named.not_within):
         match: Fields = {"text": read.raw[start:end], "at": [start, end]}
-        taken_back = _let_off(
-            named,
-            text,
-            start,
-            end,
-            rules,
-        )
+        taken_back = _let_off(named, text, start, end, rules)
         mention = rules.find(rules.told, text[end : end + TOLD_WITHIN])
         if taken_back:
             let_off.append(match | taken_back)
