@@ -226,41 +226,16 @@ def checks_of_runs(runs: Sequence[Sequence[Check]]) -> list[Check]:
             if any(check.message != message for check in checks):
                 text = "{message} (in {runs} of {total} runs; this in the worst)"
             message = say(text, message=message, runs=len(checks), total=len(runs))
-        whole = replace(
-            worst,
-            message=message,
-            n=sum(check.n for check in checks),
-            of=sum(check.of for check in checks),
-            blocks=tuple(dict.fromkeys(chain(*(check.blocks for check in checks)))),
+        combined.append(
+            replace(
+                worst,
+                message=message,
+                n=sum(check.n for check in checks),
+                of=sum(check.of for check in checks),
+                blocks=tuple(dict.fromkeys(chain(*(check.blocks for check in checks)))),
+            )
         )
-        combined.append(whole)
     return worst_first(combined)
-
-
-MIN_UNITS = 30  # fewer resampling units than this raise a check
-
-
-def few_units(
-    n: int,
-    unit: str,
-    n_samples: int,
-) -> Checks:
-    """Intervals from few units are wide, and their coverage is not that of many. `n_samples`: where units are clusters."""
-    text = "Only {n} samples ({unit}): intervals are wide, and one sample can change the result."
-    if n_samples:
-        text = "Only {n} clusters of {samples} samples: intervals are wide, and one cluster can change the result."
-    elif n == 1:
-        text = "Only 1 sample ({unit}): it decides the result alone."
-    if n < MIN_UNITS:
-        yield from share_check(
-            "few-units",
-            "warning",
-            text,
-            n,
-            n,
-            unit=unit,
-            samples=n_samples,
-        )
 
 
 def duplicate_texts(
@@ -328,7 +303,7 @@ def one_sided_missing(
     """
     n_missing = differences["missing_baseline"] + differences["missing_candidate"]
     n_missing *= differences["blocked"].fillna(UNFAIR) == UNFAIR
-    rows = differences.assign(n=n_missing, shown=_titles(differences))[n_missing > 0]
+    rows = differences.assign(n_missing=n_missing, shown=_titles(differences))[n_missing > 0]
     for row in rows.drop_duplicates("candidate").to_dict("records"):
         text = (
             "{n} of {of} values of {shown} are wholly or partly missing on one side ({baseline} lacks {missing_baseline}, "
@@ -340,8 +315,9 @@ def one_sided_missing(
                 "{delta_best}"
             )
             row |= {end: signed(row[end]) for end in ("delta_worst", "delta_best")}
-        counts = row.pop("n"), row.pop("n_cells")
-        yield from share_check("one-sided-missing", "warning", text, *counts, **row)
+        yield from share_check(
+            "one-sided-missing", "warning", text, row["n_missing"], row["n_cells"], **row
+        )
 
 
 def not_random(differences: DataFrame) -> Checks:
@@ -349,17 +325,14 @@ def not_random(differences: DataFrame) -> Checks:
 
     `differences`: rows of a comparison, those of the metrics that lead.
     """
-    text = (
-        "What is missing between {baseline} and {candidate} is perhaps not missing at random: on {metrics} the samples "
-        "that one side lacks have other values on the other side (a test at 5%). No verdict."
-    )
     unfair = differences[differences["blocked"] == UNFAIR]
     for _, rows in unfair.groupby("candidate", sort=False):
         row = rows.iloc[0]
         yield from share_check(
             UNFAIR,
             "blocking",
-            text,
+            "What is missing between {baseline} and {candidate} is perhaps not missing at random: on {metrics} the "
+            "samples that one side lacks have other values on the other side (a test at 5%). No verdict.",
             row["missing_baseline"] + row["missing_candidate"],
             row["n_cells"],
             **row,

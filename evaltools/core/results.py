@@ -159,7 +159,7 @@ def read_result(folder: Path, suite: str | Suite | None) -> Fields:
         "data": units,
         "estimates": estimates,
         "manifest": manifest,
-        "checks": tuple(content.checks or ()),
+        "checks": tuple(content.checks),
         "query": stored.get("query") or "",
     }
 
@@ -214,13 +214,13 @@ class StoredVerdict(BaseModel):
 
 
 class MetricsFile(BaseModel):
-    """metrics.json, as far as its readers need it; `checks` is null where none were looked for."""
+    """metrics.json, as far as its readers need it."""
 
     schema_version: Literal[1] = SCHEMA_VERSION
     run: str = ""
     metrics: list[StoredMetric] = Field(min_length=1)
     verdicts: list[StoredVerdict] = []
-    checks: list[Check] | None = None
+    checks: list[Check] = []
 
 
 def write_result(
@@ -236,22 +236,24 @@ def write_result(
     `rows`: `metrics` of it; null is "not measured" or "no interval". `verdicts`: those of `Suite.verdicts`, if any.
     """
     judged = {} if verdicts is None else {"verdicts": plain_rows(verdicts)}
-    content = {
-        "schema_version": SCHEMA_VERSION,
-        "suite": manifest.suite,
-        "run": manifest.run,
-        "signature": signature,
-        "policy": manifest.policy,
-        "bootstrap": {
-            **manifest.resampling.model_dump(),
-            "unit": manifest.unit,
-            "n_units": manifest.n_units,
+    write_json(
+        folder / METRICS,
+        {
+            "schema_version": SCHEMA_VERSION,
+            "suite": manifest.suite,
+            "run": manifest.run,
+            "signature": signature,
+            "policy": manifest.policy,
+            "bootstrap": {
+                **manifest.resampling.model_dump(),
+                "unit": manifest.unit,
+                "n_units": manifest.n_units,
+            },
+            "checks": [asdict(check) for check in checks],
+            **judged,
+            "metrics": plain_rows(rows),
         },
-        "checks": [asdict(check) for check in checks],
-        **judged,
-        "metrics": plain_rows(rows),
-    }
-    write_json(folder / METRICS, content)
+    )
     return manifest.write(folder)
 
 

@@ -13,15 +13,14 @@ from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
 from ..core.estimates import (
     LEVEL_WORDS,
     Check,
+    Checks,
     checks_of_runs,
-    few_units,
     lacking,
     not_random,
     one_sided_missing,
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from .result import Result
     from .run import Run
 
+MIN_UNITS = 30  # fewer resampling units than this raise a check
 MIN_CONSTANT = 10  # fewest units for which a metric at one of its limits raises a check
 
 # most letters of the gist of a check in the trust line
@@ -103,8 +103,9 @@ def _strips(
         of_limits = "" if is_compared else f"{low:.9g} {high:.9g}"
         scales.append(of_limits if math.isfinite(low + high) else name)
     frame = frame.assign(axis=scales)
-    order = [pd.factorize(frame[column])[0] for column in ("axis", "group")]
-    rows = frame.iloc[np.lexsort(order)].to_dict("records")
+    rows = frame.sort_values(["group", "axis"], key=lambda values: pd.factorize(values)[0]).to_dict(
+        "records"
+    )
     for row in rows:
         metric = shown.metric(row["metric"])
         low, high = axis = shown.formulas[metric.name].ends
@@ -125,11 +126,16 @@ def _strips(
 
 def run_checks(run: Run) -> list[Check]:
     """What the checks of every suite, and of its own, find in a run with estimates, in the language in force."""
-    checks = [*few_units(run.n_units, run.suite.unit, run.n_clustered)]
-    if run.query:
-        checks.append(
-            Check("query", "info", say("Only a part of the samples: {query}", query=run.query))
+    checks = [
+        *share_check(
+            "query",
+            "info",
+            "Only a part of the samples: {query}",
+            bool(run.query),
+            0,
+            query=run.query,
         )
+    ]
     if run.suite.checks:
         with own_code(run.suite.file, f"checks of the suite {run.suite.name}: "):
             checks += run.suite.checks(run)
@@ -137,13 +143,15 @@ def run_checks(run: Run) -> list[Check]:
     usable = {*run.headline} - {run.metric(name).name for check in checks for name in check.blocks}
     alike = [
         f"{run.title(row.metric)} = {row.value:g}"
-        for row in run.estimates[run.estimates["n_units"] >= MIN_CONSTANT].itertuples()
-        if row.metric in usable and row.value in run.formulas[row.metric].ends
+        for row in run.estimates.itertuples()
+        if row.metric in usable
+        and row.n_units >= MIN_CONSTANT
+        and row.value in run.formulas[row.metric].ends
     ]
     checks += share_check(
         "constant-metric",
         "info",
-        "The same in all samples: {metrics}",
+        "The same in all measured samples: {metrics}",
         len(alike),
         0,
         metrics=first_ten(alike),
@@ -161,7 +169,34 @@ def run_checks(run: Run) -> list[Check]:
         0,
         what=[f"{problem.count} × {problem.code}" for problem in found],
     )
-    return worst_first(checks)
+    return worst_first([*_few_units(run, run.primary in usable), *checks])
+
+
+def _few_units(run: Run, is_usable: bool) -> Checks:
+    """Intervals from few units are wide, and their coverage is not that of many.
+
+    Those count that the primary metric rests on (`is_usable`: no check blocks it), where it is measured, else all.
+    """
+    total = run.n_units
+    n = (is_usable and run[run.primary]["n_units"]) or total
+    text = "Only {n} samples ({unit}): intervals are wide, and one sample can change the result."
+    if n < total:
+        text = "Only {n} of {total} units ({unit}) have the primary metric: intervals are wide, and one can change it."
+    elif run.n_clustered:
+        text = "Only {n} clusters of {samples} samples: intervals are wide, and one cluster can change the result."
+    elif n == 1:
+        text = "Only 1 sample ({unit}): it decides the result alone."
+    if n < MIN_UNITS:
+        yield from share_check(
+            "few-units",
+            "warning",
+            text,
+            n,
+            n,
+            unit=run.suite.unit,
+            samples=run.n_clustered,
+            total=total,
+        )
 
 
 def study_checks(study: Any) -> list[Check]:
@@ -193,8 +228,11 @@ def study_checks(study: Any) -> list[Check]:
                 **row,
             )
     if seeds := study.seeds:
-        lacks = {n: [s for s in seeds if s not in runs] for n, runs in study.conditions.items()}
-        checks += lacking("missing-seeds", lacks, len(seeds))
+        checks += lacking(
+            "missing-seeds",
+            {n: [s for s in seeds if s not in runs] for n, runs in study.conditions.items()},
+            len(seeds),
+        )
         for side in study.labelled(*study.conditions):
             n = asks_several(side.texts).sum()
             checks += share_check(
@@ -275,7 +313,6 @@ def provenance(shown: Result) -> HtmlTable:
         level=first.resampling.percent,
         **dict(first.resampling),
     )
-    used = listed([f"{name} {n}" for name, n in count_methods(shown).items()])
     rows = [
         (
             say("input: {what}", what=entry.role),
@@ -289,7 +326,15 @@ def provenance(shown: Result) -> HtmlTable:
         for key, value in first.policy.items()
     ]
     rows += [
-        (say("intervals"), "; ".join(filter(None, [settings, used]))),
+        (
+            say("intervals"),
+            "; ".join(
+                filter(
+                    None,
+                    [settings, listed([f"{name} {n}" for name, n in count_methods(shown).items()])],
+                )
+            ),
+        ),
         (say("signature"), f"{shown.signature} ({short_signature(shown)})"),
     ]
     return fold(
@@ -317,16 +362,19 @@ def first_screen(shown: Any) -> HtmlTable:
     inputs = [Path(entry.path) for run in shown.results for entry in run.manifest.inputs]
     if inputs and all(path.is_relative_to(EXAMPLES) for path in inputs):
         kind.append(say("bundled example"))
-    pieces = [
-        macros().first(
-            kind,
-            f"{study_sentences.size(shown)} · {short_signature(shown)}",
-            *study_sentences.finding(shown),
-        ),
-        trust_line(shown),
-        macros().look(groups),
-        macros().words(study_sentences.settling(shown)),
-        shown.table(),
-        macros().words(study_sentences.how(shown)),
-    ]
-    return HtmlTable(Markup("").join(pieces))
+    return HtmlTable(
+        Markup("").join(
+            [
+                macros().first(
+                    kind,
+                    f"{study_sentences.size(shown)} · {short_signature(shown)}",
+                    *study_sentences.finding(shown),
+                ),
+                trust_line(shown),
+                macros().look(groups),
+                macros().words(study_sentences.settling(shown)),
+                shown.table(),
+                macros().words(study_sentences.how(shown)),
+            ]
+        )
+    )

@@ -340,7 +340,7 @@ def _card(
     # a difference without a verdict is no number that means nothing
     levels = [
         "warning" if check.code == "missing-not-random" else str(check.level)
-        for check in stored.checks or ()
+        for check in stored.checks
     ]
     levels += ["incomplete"] * manifest.incomplete
     levels += ["spoilt"] * any(spoilt_files(folder, manifest))

@@ -220,9 +220,10 @@ def test_what_the_baseline_lacks_where_it_was_wrong_does_not_pass(tmp_path: Path
 def test_hostile_names_stay_text(tmp_path: Path, text: str) -> None:
     text = text.encode("utf-8", "replace").decode()
     verdicts = [{"metric": text, "title": text, "verdict": "fail", "said": text}]
-    path = stored(tmp_path / "m.json", run=text, verdicts=verdicts)
-    out = call("gate", path, "--junit", tmp_path / "j.xml", status=1).stdout
-    assert "\x1b" not in out and "\u202e" not in out
+    checks = [{"code": "c", "level": "warning", "message": text}]
+    path = stored(tmp_path / "m.json", run=text, verdicts=verdicts, checks=checks)
+    out = call("gate", path, "--junit", tmp_path / "j.xml", status=1).output
+    assert "\x1b" not in out and "\u202e" not in out and out.count("note: ") == 2
     suite = ElementTree.parse(tmp_path / "j.xml").getroot()
     assert (suite.attrib["tests"], suite.attrib["failures"]) == ("1", "1")
     (case,) = suite

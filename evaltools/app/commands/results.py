@@ -96,6 +96,9 @@ def gate(
     if junit:
         refuse_input(junit, filter(None, (result, baseline)))
     content = read_metrics(result)
+    for check in content.checks:
+        if check.level == "warning":
+            echo(f"note: {check.message}", err=True)
     rows = [
         _bound(result, content, use, sign, *bound)
         for sign, bounds in zip(SIGNS, (minima, maxima))
@@ -169,13 +172,13 @@ def _bound(
         raise UsageError(f"{path} has no metric {name!r}; {nearest(name, sorted(metrics))}")
     row = metrics[name]
     if row.blocked:
-        why = [check.message for check in content.checks or () if check.code == row.blocked]
+        why = [check.message for check in content.checks if check.code == row.blocked]
         return Requirement(name, False, ": ".join([BLOCKED, *why[:1]]))
     end = WORST[sign] if use == "worst" else use
     value = getattr(row, end)
-    met = value is not None and SIGNS[sign](value, limit)
-    shown = "not measured" if value is None else f"{value:.6g}"
-    return Requirement(name, met, f"{end} {shown} {sign} {limit:g}")
+    if value is None:
+        return Requirement(name, False, f"{end} not measured {sign} {limit:g}")
+    return Requirement(name, SIGNS[sign](value, limit), f"{end} {value:.6g} {sign} {limit:g}")
 
 
 def _verdicts(
@@ -187,7 +190,6 @@ def _verdicts(
 
     A metric without a threshold is not judged. UsageError where there are no verdicts.
     """
-    passing = ("pass",) if strict else ("pass", "look")
     rows = []
     for of_run in [content] if content.verdicts else map(read_metrics, _folders(path)):
         for row in of_run.verdicts:
@@ -196,7 +198,7 @@ def _verdicts(
                 rows.append(
                     Requirement(
                         row.metric,
-                        row.verdict in passing,
+                        row.verdict == "pass" or (row.verdict == "look" and not strict),
                         f"{row.verdict}: {title} ({of_run.run})",
                     )
                 )
@@ -239,8 +241,9 @@ def _against_baseline(
             continue
         # one with a margin is a test of its own, as a primary metric is
         own = replace(study, declared=name) if name in margins else study
-        for row in own.rows_of(name).to_dict("records"):  # none where it has no direction
-            rows.append(_difference(row, margins.get(name)))
+        # none where it has no direction
+        found = own.rows_of(name).to_dict("records")
+        rows += [_difference(row, margins.get(name)) for row in found]
     if all(row.met is None for row in rows):
         raise UsageError(
             f"{study.candidate()} and {study.baseline} have no metric of the headline with {MIN_UNITS} paired units: "
@@ -272,8 +275,7 @@ def _difference(row: Row, margin: float | None) -> Requirement:
     change = (
         f"{number(row['value_candidate'])} against {number(row['value_baseline'])}, difference "
         f"{number(row['delta'], signed=True)}"
-    )
-    change = change.replace("−", "-")
+    ).replace("−", "-")
     if margin is None:
         return Requirement(name, row["verdict"] != "worse", f"{change}: {verdict} {title}")
     # 0 - margin, as -margin of 0 would be printed as -0
@@ -284,9 +286,12 @@ def _difference(row: Row, margin: float | None) -> Requirement:
         bound += moved
         end += " with the missing at their worst"
     shown = number(bound, 4, signed=True).replace("−", "-")
-    # False where there is no interval: nan
-    is_met = bool(SIGNS[sign](bound, limit))
-    return Requirement(name, is_met, f"{change}: {end} {shown} {sign} {limit:+g} {title}")
+    # not met where there is no interval: nan
+    return Requirement(
+        name,
+        bool(SIGNS[sign](bound, limit)),
+        f"{change}: {end} {shown} {sign} {limit:+g} {title}",
+    )
 
 
 # relative difference up to which two numbers are the same; other processors sum in another order

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from math import inf
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -19,7 +19,7 @@ from pydantic import Field, field_validator
 
 from ...core.estimates import Checks, duplicate_texts, share_check
 from ...core.files import Fields, Names, first_names, nearest, read_once, safe_name
-from ...core.messages import InputError, Problems, UsageError, shown_path
+from ...core.messages import InputError, Problems, UsageError, first_ten, shown_path
 from ...core.metric import Better, Metric
 from ...core.records import File
 from ...core.suite import Source, Suite, SuiteOptions
@@ -61,10 +61,10 @@ def survey(path: Path, problems: Problems) -> Survey:
 @partial(read_once, 2)  # the two sides of a comparison
 def _survey(path: Path) -> Survey:
     file = File(path, Problems("skip"))
-    rows, has_directions = read(file)
+    rows, default = read(file)
     # rows without a seed where others of the condition have one would be a run of their own
-    seeds = rows["seed"].notna().groupby(rows["condition"], dropna=False)
-    is_partial = rows["seed"].isna() & seeds.transform("any")
+    has_seed = rows["seed"].notna()
+    is_partial = ~has_seed & has_seed.groupby(rows["condition"], dropna=False).transform("any")
     _report(
         file,
         "bad-field",
@@ -76,10 +76,10 @@ def _survey(path: Path) -> Survey:
     keys = rows[["condition", "seed"]]
     of_runs = keys.drop_duplicates()
     if max(len(of_runs), rows["metric"].nunique()) > MAX_NAMES:
-        message = (
-            f"more than {MAX_NAMES:,} metrics or runs; expected one metric on one sample, a row"
+        raise file.fatal(
+            "wrong-columns",
+            f"more than {MAX_NAMES:,} metrics or runs; expected one metric on one sample, a row",
         )
-        raise file.fatal("wrong-columns", message)
     clusters = rows[["id", "cluster"]].dropna().drop_duplicates()
     _report(
         file,
@@ -100,7 +100,6 @@ def _survey(path: Path) -> Survey:
             raise file.fatal("bad-field", str(e), line=line, field="condition") from None
     codes = keys.groupby(list(keys), sort=False, dropna=False).ngroup()
     rows = rows.assign(run=pd.Categorical.from_codes(codes, runs))
-    default: Better = "none" if has_directions else "higher"
     return Survey(runs, rows, _metrics(rows, default, file), file.problems)
 
 
@@ -143,17 +142,17 @@ def _metrics(
     """
     metrics: dict[str, Metric] = {}
     for name, of_metric in rows.groupby("metric", sort=False):
-        lowest, highest = of_metric[METRIC_COLUMNS].min(), of_metric[METRIC_COLUMNS].max()
+        stated = of_metric[METRIC_COLUMNS]
+        lowest, highest = stated.min(), stated.max()
         for field in METRIC_COLUMNS:
             if lowest[field] < highest[field]:
-                both = f"both {lowest[field]:g} and {highest[field]:g}"
                 file.error(
                     "bad-field",
-                    f"{both} for {str(name)[:80]!r}; expected one a metric",
+                    f"both {lowest[field]:g} and {highest[field]:g} for {str(name)[:80]!r}; expected one a metric",
                     field=field,
                 )
         # one odd cell, which is reported, changes nothing for the others; of two as common none counts
-        commonest = of_metric[METRIC_COLUMNS].mode().reindex([0, 1])
+        commonest = stated.mode().reindex([0, 1])
         direction, low, high = commonest.loc[0].where(commonest.loc[1].isna())
         bounds = None if pd.isna(low + high) else (float(low), float(high))
         key = re.sub(r"\W", "_", str(name))
@@ -174,8 +173,8 @@ def _metrics(
 
 def _is_binary(rows: DataFrame, low: float, high: float) -> bool:
     """Whether all values of a metric are 0 or 1, but for second rows and those outside of limits, which count nowhere."""
-    is_second = rows.duplicated(["condition", "seed", "id", "trial"])
-    counted = rows[~is_second & (rows["num"] / rows["den"]).between(low, high)]
+    firsts = rows.drop_duplicates(["condition", "seed", "id", "trial"])
+    counted = firsts[(firsts["num"] / firsts["den"]).between(low, high)]
     return bool((counted["num"].isin([0, 1]) & (counted["den"] == 1)).all())
 
 
@@ -189,9 +188,9 @@ def score(
     """The units of a run: one row an id, or an id and trial.
 
     Columns: id; item, the sample, where `id` is its cluster; trial, line and text where the file
-    has them; its further columns; num_KEY and den_KEY of every metric, null where it was not
-    measured. A second row of a metric on an id and trial, and a value outside the limits of its
-    metric, are problems of the input, with their line.
+    has them; its further columns; num_KEY and den_KEY of every metric, null where it has no row; of
+    a row without a value num_KEY is null and den_KEY 0. A second row of a metric on an id and trial,
+    and a value outside the limits of its metric, are problems of the input, with their line.
     """
     file = File(source.files["scores"], problems)
     # what is wrong with other rows was said when the file was surveyed
@@ -212,7 +211,7 @@ def score(
             of_metric.loc[is_second, "id"],
             f"a second row of {metric.name}: id is one sample, cluster what samples belong to",
         )
-        low, high = metric.bounds or (-np.inf, np.inf)
+        low, high = metric.bounds or (-inf, inf)
         values = of_metric["num"] / of_metric["den"]
         is_outside = ~is_second & ((values < low) | (values > high))
         for line, id_ in of_metric.loc[is_outside, "id"].items():
@@ -227,7 +226,7 @@ def score(
         sums[metric.numerator] = used["num"]
         sums[metric.denominator] = used["den"]
     problems.raise_if_failed()
-    return pd.concat([units, DataFrame(sums)], axis=1)
+    return units.join(DataFrame(sums))
 
 
 def _unit_columns(
@@ -247,7 +246,6 @@ def _unit_columns(
     for name, column in (("item", "cluster"), ("trial", "trial"), ("text", "text")):
         if first[column].isna().all():
             del units[name]
-    is_text = file.path.suffix.lower() in TABLES
     for name in first.columns.difference([*COLUMNS, "run"], sort=False):
         if name in ("item", "line") or name.startswith(("num_", "den_")):
             file.warn(
@@ -256,7 +254,7 @@ def _unit_columns(
                 field=name,
             )
         else:
-            units[name] = _of_one_kind(first[name], is_text)
+            units[name] = _of_one_kind(first[name], file.path.suffix.lower() in TABLES)
     return DataFrame(units)
 
 
@@ -274,10 +272,8 @@ def _of_one_kind(values: Series, is_text: bool) -> Series:
     if is_numeric_dtype(values):  # truth values too
         return values
     known = values.dropna()
-    is_number = known.map(str).str.strip().str.fullmatch(NUMBER).all()
-    if not is_text:
-        is_number = is_number and str not in {*map(type, known)}
-    if is_number:
+    may_be = is_text or str not in {*map(type, known)}
+    if may_be and known.map(str).str.strip().str.fullmatch(NUMBER).all():
         return pd.to_numeric(values)
     return values.map(str, na_action="ignore").astype("str")
 
@@ -285,38 +281,39 @@ def _of_one_kind(values: Series, is_text: bool) -> Series:
 # rows that are records at the same time: a record takes ten times the memory of a row of a frame
 CHUNK_ROWS = 10_000
 
-DTYPES = dict.fromkeys(COLUMNS, "str")
-DTYPES |= dict.fromkeys(("value", "num", "den", "low", "high", "higher_is_better"), "float")
+FLOATS = ("value", "num", "den", "low", "high", "higher_is_better")
+DTYPES = dict.fromkeys(COLUMNS, "str") | dict.fromkeys(FLOATS, "float")
 
 
-def read(file: File) -> tuple[DataFrame, bool]:
-    """The usable rows of a file, and whether it gives directions; what is wrong with the other rows is reported.
+def read(file: File) -> tuple[DataFrame, Better]:
+    """The usable rows of a file, and the usual direction of its metrics; what is wrong with the other rows is reported.
 
     The index is the line. Columns: those of `Line`, but a value, which counts before num and den, is num with the
-    denominator 1 (null: not measured), and the further columns of the file. InputError where the file is damaged, not
-    in the long form, or has no row that can be used.
+    denominator 1 (not measured: null, and 0), and the further columns of the file. InputError where the file is damaged,
+    not in the long form, or has no row that can be used.
     """
     parts = []
     named: set[str] = set()
     records = read_table(file, Line)
     while part := dict(islice(records, CHUNK_ROWS)):
-        rows = [dict(row) for row in part.values()]
-        parts.append(DataFrame(rows, list(part), dtype=object).astype(DTYPES))
+        parts.append(DataFrame(map(dict, part.values()), list(part), dtype=object).astype(DTYPES))
         named.update(*(row.model_fields_set for row in part.values()))
     if not parts:
-        message = "no row can be used; expected the columns id, metric and value, one metric of a sample a row"
-        raise file.fatal("no-rows", message)
+        raise file.fatal(
+            "no-rows",
+            "no row can be used; expected the columns id, metric and value, one metric of a sample a row",
+        )
     if "value" not in named and not {"num", "den"} <= named:
         raise file.fatal(
             "wrong-columns",
             f"expected the columns id, metric and value (or num and den), got {first_names(sorted(named))}",
         )
     frame = pd.concat(parts).copy()  # its many columns in one block
-    # a value counts before num and den; where there is neither value nor num, den is null too
+    # a value counts before num and den; where there is neither value nor num, nothing was measured: 0
     value = frame.pop("value")
-    frame["den"] = frame["den"].where(frame["num"].notna()).mask(value.notna(), 1.0)
+    frame["den"] = frame["den"].where(frame["num"].notna(), 0).mask(value.notna(), 1.0)
     frame["num"] = value.fillna(frame["num"])
-    return frame, "higher_is_better" in named
+    return frame, "none" if "higher_is_better" in named else "higher"
 
 
 LEADING = 10  # metrics that lead every page
@@ -349,12 +346,8 @@ class TableOptions(SuiteOptions):
 
         Whether all its values are 0 or 1 is no policy: two runs may be otherwise in that (`Study.metrics`).
         """
-        options = self.model_dump(mode="json", exclude={"found"})
-        metrics = [
-            [metric.name, metric.better, metric.bounds and list(metric.bounds)]
-            for metric in self.found
-        ]
-        return {**options, "found": metrics}
+        found = [[m.name, m.better, m.bounds and list(m.bounds)] for m in self.found]
+        return self.model_dump(mode="json") | {"found": found}
 
     def with_metrics(
         self,
@@ -387,8 +380,8 @@ class TableOptions(SuiteOptions):
             change(name, better="lower")
         for name in self.higher:
             change(name, better="higher")
-        found = [replace(metric, **changes[metric.name]) for metric in content.metrics]
-        return self.model_copy(update={"found": tuple(found)})
+        found = tuple(replace(metric, **changes[metric.name]) for metric in content.metrics)
+        return self.model_copy(update={"found": found})
 
 
 def locate(
@@ -418,21 +411,25 @@ def headline(
 
 
 def checks(run: Run) -> Checks:
-    """The checks of a run: texts that come twice, and units that failed, by the cause."""
+    """The checks of a run: texts that come twice, and samples without a value or with an error, by metric and cause."""
     yield from duplicate_texts(run.data, "text", "id")
-    if "error" not in run.data:
-        return
-    causes = run.data["error"].dropna().astype(str).str.slice(0, 60).value_counts()
-    listed = "; ".join(f"{cause} ({count})" for cause, count in causes.head(3).items())
-    n, of = causes.sum(), len(run.data)
+    units = run.sample_data.set_index("id")
+    lost = {
+        metric.name: units.index[units[metric.numerator].isna() & (units[metric.denominator] == 0)]
+        for metric in run.options.found
+    }
+    if "error" in units:
+        lost |= units.groupby(units["error"].astype(str).str[:60]).groups
+    commonest = sorted(lost, key=lambda why: -lost[why].nunique())
+    ids = {*chain(*lost.values())}
     yield from share_check(
         "errored-rows",
         "warning",
-        "{n} of {of} samples have an error: {causes}. {k} of them have a value of some metric, which counts.",
-        n,
-        of,
-        causes=listed,
-        k=run.data.dropna(subset="error").filter(regex="^den_").any(axis=1).sum(),
+        "{n} of {of} samples lack a value or have an error: {what}. {k} of them have a value of some metric: it counts.",
+        len(ids),
+        units.index.nunique(),
+        what=first_ten([f"{why} ({lost[why].nunique()})" for why in commonest if len(lost[why])]),
+        k=len(ids.intersection(units.index[units.filter(regex="^den_").any(axis=1)])),
     )
 
 

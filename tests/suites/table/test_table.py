@@ -231,12 +231,16 @@ def test_a_condition_without_graded_values_compares_with_one_that_has_them(value
             assert cmp["m"]["ci_method"] == "bca-t", "no limits, which a proportion would have"
 
 
-def test_errors_are_counted_by_their_cause() -> None:
-    rows = [{"id": i, "metric": "acc", "value": 1} for i in range(10)]
-    rows += [{"id": i, "metric": "acc", "value": None, "error": "429"} for i in range(10, 14)]
+def test_samples_without_a_value_or_with_an_error_are_counted() -> None:
+    rows = [{"id": i, "metric": "acc", "value": 1, "cluster": i // 2} for i in range(40)]
+    for row in rows[10:]:
+        row |= {"value": None, "error": "429" if row["id"] < 14 else None}
+    rows.append({**rows[0], "metric": "of one sample"})  # others have no row of it: none is missing
     run = et.evaluate("table", rows)
-    (check,) = [check for check in run.checks if check.code == "errored-rows"]
-    assert (check.n, check.of) == (4, 14) and "429 (4)" in check.message
+    few, check = run.checks[:2]
+    assert (check.code, check.n, check.of) == ("errored-rows", 30, 40)
+    assert "acc (30), 429 (4). 0 of them" in check.message
+    assert few.message.startswith("Only 5 of 20 units (id)")
     assert run["acc"]["value"] == 1 and run["acc"]["denominator"] == 10
 
 
