@@ -425,7 +425,7 @@ def checks(run: Run) -> Checks:
     yield from share_check(
         "errored-rows",
         "warning",
-        "{n} of {of} samples lack a value or have an error: {what}. {k} of them have a value of some metric: it counts.",
+        "{n} of {of} samples lack a value or have an error: {what}. {k} of them have values, which count.",
         len(ids),
         units.index.nunique(),
         what=first_ten([f"{why} ({lost[why].nunique()})" for why in commonest if len(lost[why])]),
