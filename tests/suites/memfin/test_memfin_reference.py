@@ -31,19 +31,15 @@ def test_summary(run: dict[str, Any]) -> None:
     stored = read_json(run["stored"] / "metrics_summary.json")
     ours = read_json(run["ours"] / "metrics_summary.json")
     assert run["result"].manifest.problems == []
-    assert ours["counters"] == stored["counters"]
-    assert ours["run_id"] == stored["run_id"]
-    assert ours["trace_version"] == stored["trace_version"]
+    for name in ("counters", "run_id", "trace_version"):
+        assert ours[name] == stored[name]
     assert list(ours["metrics"]) == list(stored["metrics"])
     for name, theirs in stored["metrics"].items():
         mine = ours["metrics"][name]
         assert list(mine) == list(theirs)
         assert mine["counts"] == theirs["counts"]
         assert list(mine["by_dialog"]) == list(theirs["by_dialog"])
-        pairs = [
-            ("micro", mine["micro"], theirs["micro"]),
-            ("macro", mine["macro"], theirs["macro"]),
-        ]
+        pairs = [(mean, mine[mean], theirs[mean]) for mean in ("micro", "macro")]
         pairs += [(d, mine["by_dialog"][d], theirs["by_dialog"][d]) for d in theirs["by_dialog"]]
         for place, got, want in pairs:
             assert list(got) == list(want)

@@ -57,19 +57,15 @@ def test_decisions_replace_scores_only_where_the_judge_was_asked(asked: list[Que
     assert ("promise", "summary_non_definitive") in zones
     assert not any(case == "empty-summary" for case, _ in zones)
     assert not any(metric == "entity_recall" for _, metric in zones)
-    for case_id, metric in [
-        (c, m) for c in units.index for m in ("summary_accuracy", "summary_non_definitive")
-    ]:
-        assert units.loc[case_id, f"{metric}_rule"] == rule.loc[case_id, metric]
-        if (case_id, metric) not in zones or case_id == "promise-en":
-            assert units.loc[case_id, metric] == rule.loc[case_id, metric]
-            assert units.loc[case_id, f"{metric}_decided_by"] == "rule"
-        else:
-            assert units.loc[case_id, metric] == 1.0
-            assert units.loc[case_id, f"{metric}_decided_by"] == "llm"
-            assert (
-                units.loc[case_id, f"{metric}_measured"] and units.loc[case_id, f"{metric}_passed"]
-            )
+    for case_id, case in units.iterrows():
+        for metric in ("summary_accuracy", "summary_non_definitive"):
+            by_rules = rule.loc[case_id, metric]
+            is_judged = (case_id, metric) in zones and case_id != "promise-en"
+            assert case[f"{metric}_rule"] == by_rules
+            assert case[metric] == (1.0 if is_judged else by_rules)
+            assert case[f"{metric}_decided_by"] == ("llm" if is_judged else "rule")
+            if is_judged:
+                assert case[f"{metric}_measured"] and case[f"{metric}_passed"]
     evidence = units.loc["promise-en", "summary_non_definitive_evidence"]
     assert evidence["judge"]["error"] == "no reply"
 
