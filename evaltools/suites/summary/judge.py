@@ -122,7 +122,8 @@ def decide(
     nothing to blend: a confident judge decides alone, and the case stays as it is without one.
 
     `_llm` is the judge's score turned so that 1 is good for the metric: saying for certain is bad, and naming a
-    follow-up is where none is due (seed 5.3, 5.4). Without a usable reply there is only the evidence.
+    follow-up is where none is due (seed 5.3, 5.4). Without a usable reply, or where neither the case nor the judge names
+    a risk to cover (D14), there is only the evidence.
 
     >>> from evaltools.llm.messages import Call
     >>> from evaltools.suites.summary.states import SummaryOptions
@@ -138,23 +139,24 @@ def decide(
         "error": answer.error or None,
         "virtual_tags": list(dict.fromkeys(reply.tags)) if reply else [],
     }
-    if reply is None:
+    measured = case[f"{metric}_measured"]
+    if reply is None or not (measured or reply.tags or metric == "summary_accuracy"):
         return {"judge": judge}
     yes_is_good = metric != "summary_non_definitive"
     if metric == "summary_needs_followup":
         yes_is_good = FOLLOWUP_TAG in json.loads(case["tags"])
     good = reply.score if yes_is_good else 1 - reply.score
-    measured = bool(case[f"{metric}_measured"])
     score, decided_by = case[metric], "rule"
-    is_confident = reply.confidence >= options.judge_confidence
-    if is_confident and (options.judge_mode == "override" or not measured):
+    if reply.confidence >= options.judge_confidence and (
+        options.judge_mode == "override" or not measured
+    ):
         score, decided_by = good, "llm"
     elif measured:
         score, decided_by = RULE_WEIGHT * score + LLM_WEIGHT * good, "blend"
     return {
         "judge": judge,
         "": score,
-        "_measured": measured or decided_by == "llm",
+        "_measured": decided_by != "rule",
         "_llm": good,
         "_confidence": reply.confidence,
         "_decided_by": decided_by,

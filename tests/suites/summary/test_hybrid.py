@@ -44,7 +44,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Question]:
         )
         if case["case_id"] == "promise-en":
             return Answer(None, Call(request=""), error="no reply")
-        return replies(score=float(not bad), confidence=0.9)
+        return replies(score=float(not bad), confidence=0.9, tags=["limit"])
 
     return answering(monkeypatch, answer)
 
@@ -58,7 +58,7 @@ def test_decisions_replace_scores_only_where_the_judge_was_asked(asked: list[Que
     assert not any(case == "empty-summary" for case, _ in zones)
     assert not any(metric == "entity_recall" for _, metric in zones)
     for case_id, case in units.iterrows():
-        for metric in ("summary_accuracy", "summary_non_definitive"):
+        for metric in ("summary_accuracy", "summary_risk_coverage", "summary_non_definitive"):
             by_rules = rule.loc[case_id, metric]
             is_judged = (case_id, metric) in zones and case_id != "promise-en"
             assert case[f"{metric}_rule"] == by_rules
@@ -132,6 +132,7 @@ def test_what_the_rules_did_not_measure_is_never_blended(
     found = [case[f"summary_accuracy{end}"] for end in ("", "_measured", "_state")]
     assert [*found, case["any_unsupported"] == 0] == [score, measured, state, measured]
     assert "the judge says 1.00 (왜)" in next(why(case, "summary_accuracy"))
+    assert not case["summary_risk_coverage_measured"]  # neither tags nor a judge who names any
 
 
 def test_a_judge_that_cannot_be_reached_is_a_check(tmp_path: Path) -> None:
