@@ -100,8 +100,8 @@ class UnitWords:
             rf"(?P<figure>(?:(?<![a-z])(?:{signs})\s?)?)(?=[0-9])",
             # 두 달, 두달
             rf"(?P<numeral>(?<![가-힣])(?:{any_of(NATIVE)})(?=\s(?:{korean})|(?:{AROUND['joined']})(?:(?![가-힣])|{after})))",
-            # 삼천만원, 일억 이천만원, 오만 팔천 팔백원
-            r"(?<![가-힣0-9])(?:일금|금|약|총|최대|최고|각)?"
+            # 삼천만원, 일억 이천만원, 오만 팔천 팔백원; not the 칠 of 이 점 칠
+            rf"(?<![가-힣0-9])(?<![{HANGUL}][점쩜] )(?<![{HANGUL}] [점쩜] )(?:일금|금|약|총|최대|최고|각)?"
             rf"(?P<hangul>[{HANGUL}]{{1,24}}(?:(?:(?<=[천만억조])\s|\s(?=[만억]))[{HANGUL}]{{1,16}}){{0,2}})",
         )
         self.beginning = re.compile("|".join(forms))  # of several sorts the first counts

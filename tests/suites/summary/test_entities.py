@@ -133,6 +133,8 @@ def test_a_unit_is_read_before_any_particle() -> None:
                 if (unit.kind, unit.base) not in kinds:
                     wrong.append((unit.kind, unit.base, word + after))
     assert wrong == []
+    spoken = "삼프로, 칠 프로입니다; 이 프로그램, 이점오 프로, 이 점 오 프로"
+    assert keys(spoken) == {"percent:%:3", "percent:%:7"}
 
 
 def test_positions_point_into_the_composed_text_that_is_shown() -> None:
