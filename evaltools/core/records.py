@@ -108,7 +108,7 @@ def misfit(
         report(
             code,
             message,
-            field=".".join(part for part in (field, name) if part),
+            field=".".join(filter(None, (field, name))),
             **where,
         )
 

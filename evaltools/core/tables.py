@@ -212,8 +212,7 @@ def _sheet_rows(
         if is_header(texts)
     ]
     sheet, start = headers[0] if headers else (sheets[0], 1)
-    names = [other.title for other in sheets if other is not sheet and other.max_row > 1]
-    if names:
+    if names := [other.title for other in sheets if other is not sheet and other.max_row > 1]:
         file.warn("other-sheets", f"only the sheet {sheet.title} is read, not {first_names(names)}")
     hidden = []
     for number, texts in dropwhile(lambda row: row[0] < start, _rows(sheet)):
@@ -300,11 +299,6 @@ def written_list(text: str) -> list[str | None] | None:
     return None
 
 
-def is_path(run: Any) -> bool:
-    """Whether an input is a path, or a text that stands for one, and no data."""
-    return isinstance(run, str | Path)
-
-
 def is_data(value: Any) -> bool:
     """Whether a value is a table of pandas, or one that can become it (polars, Arrow), or a list of records."""
     if isinstance(value, list):
@@ -326,7 +320,7 @@ def as_files(
     What is wrong with them is told by their names (`messages.shown_path`).
     """
     data = {key: value for key, value in options.items() if is_data(value)}
-    if not is_path(run):
+    if not isinstance(run, str | Path):
         data[DATA] = run
     with TemporaryDirectory(prefix=IN_MEMORY) as place:
         folder = Path(place) / DATA

@@ -117,8 +117,11 @@ def _rows(
             what = row.get("metric", "sample")
             other = tasks.setdefault(what, source.task)
             if other != source.task:
-                message = f"{what} is of the task {source.task} here, and of the task {other}"
-                raise source.fatal("several-tasks", f"{message}: convert one task at a time")
+                raise source.fatal(
+                    "several-tasks",
+                    f"{what} is of the task {source.task} here, and of the task {other}: "
+                    "convert one task at a time",
+                )
             key = (what, *map(row.get, ("condition", "seed", "trial", "id")))
             if key in seen:
                 source.error(

@@ -181,8 +181,7 @@ def _reduced(
     for epochs in grouped(rows, itemgetter("id", "metric")).values():
         row, *_ = epochs
         del row["trial"]
-        values = [epoch["value"] for epoch in epochs if isinstance(epoch["value"], float)]
-        if values:
+        if values := [epoch["value"] for epoch in epochs if isinstance(epoch["value"], float)]:
             row["value"] = _reduce(reducer, values, source)
             row.pop("error", None)  # of its first epoch alone
         yield "samples", [row]
@@ -219,12 +218,14 @@ def _scores(sample: LogSample) -> Iterator[Score]:
     for scorer, result in (sample.scores or {}).items():
         value = result.get("value")
         for key, part in value.items() if isinstance(value, dict) else [("", value)]:
-            is_higher = True if isinstance(part, bool) else None
+            is_higher = isinstance(part, bool) or None
             if isinstance(part, str):
                 word = WORDS.get(part, WORDS.get(part.lower()))
-                is_higher = None if word is None else True
-                with suppress(ValueError):
-                    part = float(part) if word is None else word
+                if word is not None:
+                    part, is_higher = word, True
+                else:
+                    with suppress(ValueError):
+                        part = float(part)
             yield Score(
                 f"{scorer}/{key}" if key else scorer,
                 part,

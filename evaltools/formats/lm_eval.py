@@ -108,8 +108,7 @@ def read(source: Source) -> Records:
 def _question(line: Line) -> str | None:
     """What was asked: a field of the document, else the whole prompt."""
     for name in QUESTIONS:
-        text = at(line.doc, name, kind=str)
-        if text:
+        if text := at(line.doc, name, kind=str):
             return text
     prompt: Any = line.arguments
     while isinstance(prompt, dict | list) and prompt:

@@ -94,17 +94,16 @@ def read(
     for number, (place, line) in enumerate(lines, 1):
         texts = {name: value for name, value in line.columns.items() if name not in metrics}
         values = {name: line.columns.get(name) for name in metrics}
-        scores = [
-            Score(
-                name,
-                None if value == "" else value,
-                metrics[name],
-            )
-            for name, value in values.items()
-        ]
         rows = score_rows(
             str(number),
-            scores,
+            [
+                Score(
+                    name,
+                    None if value == "" else value,
+                    metrics[name],
+                )
+                for name, value in values.items()
+            ],
             {"output": line.response, "target": line.reference, **texts},
             text=line.user_input if isinstance(line.user_input, str) else None,
         )

@@ -157,7 +157,7 @@ def where(
     """A place, and a field there, as a problem names them."""
     if isinstance(place, int):
         return {"line": place, "field": field}
-    return {"field": ".".join(part for part in (place, field) if part)}
+    return {"field": ".".join(filter(None, (place, field)))}
 
 
 class Source(File):
@@ -209,6 +209,5 @@ class Source(File):
         """(place, record) of the items that fit a model; what does not fit is reported."""
         for index, item in enumerate(items):
             place = f"{key}.{index}"
-            record = self.fitted(model, item, field=place)
-            if record:
+            if record := self.fitted(model, item, field=place):
                 yield place, record

@@ -312,8 +312,7 @@ class Client:
             await self._returned.wait_for(
                 lambda: not (self._in_flight and self._limit(each * (self._in_flight + 1)))
             )
-            reason = self.stopped or self._limit(each)
-            if reason:
+            if reason := self.stopped or self._limit(each):
                 raise CallFailed(reason, lasting=True)
             self._in_flight += 1
             self.sent += 1

@@ -45,7 +45,7 @@ from ..core.results import (
     write_result,
 )
 from ..core.suite import Suite, get_suite, with_metrics
-from ..core.tables import as_files, is_data, is_path
+from ..core.tables import as_files, is_data
 from ..core.workers import Workers
 from .result import Result, require_comparable
 from .run import Run, make_run
@@ -322,7 +322,7 @@ def as_inputs(runs: Any) -> list[Any]:
     """
     if isinstance(runs, Result):
         return runs.results
-    if is_path(runs):
+    if isinstance(runs, str | Path):
         return find_runs(runs)
     if is_data(runs):
         return [runs]
@@ -357,9 +357,9 @@ def read_runs(
                 with whole_folder(folder) as aside:
                     run = replace(_write(run, aside), folder=folder)
             yield run
-        elif is_path(entry) and (folders := run_folders(resolve(entry))):
+        elif isinstance(entry, str | Path) and (folders := run_folders(resolve(entry))):
             yield from (load(folder, query, suite) for folder in folders)
-        elif suite is None and not is_path(entry):
+        elif suite is None and not isinstance(entry, str | Path):
             raise UsageError("data in memory: name its suite")
         else:
             of = get_suite(suite or suite_of_run(entry))

@@ -356,8 +356,7 @@ def require_comparable(runs: Iterable[Run]) -> None:
             }
             for side in (first, run)
         )
-        different = [key for key in mine | theirs if mine.get(key) != theirs.get(key)]
-        if different:
+        if different := [key for key in mine | theirs if mine.get(key) != theirs.get(key)]:
             raise UsageError(
                 f"{run.name} and {first.name} were scored under different policies ({', '.join(different)}) and cannot "
                 "be compared"

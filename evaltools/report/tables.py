@@ -208,8 +208,7 @@ def notebook(lang: str = "en") -> HtmlTable | None:
     # papermill puts those that were injected behind the cell of all
     first, *others = [cell for cell in shell.user_ns["In"] if cell.strip()] or [""]
     injected = "\n".join(cell for cell in others if cell.startswith("# Parameters"))
-    unknown = [name for name in names_set(injected) if name not in names_set(first)]
-    if unknown:
+    if unknown := [name for name in names_set(injected) if name not in names_set(first)]:
         # Markup would escape the styles that it is added to
         html += str(
             macros().notice(

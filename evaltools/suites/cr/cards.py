@@ -357,6 +357,8 @@ def artifacts(
     }
     metrics_folder = folder / "derived" / "metrics"
     write_csv(metrics_folder / "structural_metrics.csv", DataFrame([row]))
-    head = f"# Structural metrics of {markdown(run.name)}"
-    page = f"{head}\n\n{markdown_table(text_table(run.estimates))}\n`{run.signature}`\n"
-    write_text(metrics_folder / "structural_metrics_table.md", page)
+    write_text(
+        metrics_folder / "structural_metrics_table.md",
+        f"# Structural metrics of {markdown(run.name)}\n\n"
+        f"{markdown_table(text_table(run.estimates))}\n`{run.signature}`\n",
+    )

@@ -127,8 +127,7 @@ def final_rows(card: Scorecard) -> tuple[str, list[TupleRow]]:
     final_tuples; else final_aspects; else inputs.aspect_sentiments with a term that is not empty.
     """
     for source in ("final_tuples", "final_aspects"):
-        rows = at(card, f"runtime.parsed_output.final_result.{source}")
-        if rows:
+        if rows := at(card, f"runtime.parsed_output.final_result.{source}"):
             return source, rows
     for inputs in ("inputs", "runtime.parsed_output.inputs"):
         rows = [row for row in at(card, f"{inputs}.aspect_sentiments") or () if term_of(row)]

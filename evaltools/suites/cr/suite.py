@@ -232,7 +232,6 @@ def scorecard(
             )
         )
     dropped = [aspect.term for aspect in filtered if aspect.drop_reason]
-    verdicts = {stage: raw.get(f"{stage}_validator") for stage in ("stage1", "stage2")}
     return {
         "run_id": output.meta.run_id,
         "profile": output.meta.profile,
@@ -252,8 +251,8 @@ def scorecard(
         "atsa": {"sentiment_judgements": []},
         "validator": [
             {**verdict, "stage": stage}
-            for stage, verdict in verdicts.items()
-            if verdict is not None
+            for stage in ("stage1", "stage2")
+            if (verdict := raw.get(f"{stage}_validator")) is not None
         ],
         "moderator": raw.get("moderator") or {},
         "stage_delta": dict.fromkeys(STAGE_DELTA),

@@ -69,8 +69,8 @@ def forbidden_words(turn: Fields) -> Iterator[tuple[Place, str]]:
     for word, said in _phrases(turn).items():
         for found in re.finditer(re.escape(word), reply):
             start, end = found.span()
-            mark, tip, denial = "bad", said, DENIAL.search(reply[:start])
-            if denial:
+            mark, tip = "bad", said
+            if denial := DENIAL.search(reply[:start]):
                 mark, tip = "look", say("denied: {words}", words=denial[0] + word)
             sentence = ENDS.split(reply[:start])[-1] + word + ENDS.split(reply[end:])[0]
             yield Place("reply", start, end, mark, tooltip=tip), sentence.strip()

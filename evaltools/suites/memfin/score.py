@@ -338,7 +338,6 @@ def dialog_units(
                 row |= {f"{name}_{part}": value for part, value in sums.items()}
         row["judge_score_1_5"] = row.get("m5_score")
         rows.append(row)
-    if not rows:
-        rows = [dialog_columns]
+    rows = rows or [dialog_columns]
     rows[0].update(profile_columns(dialog))
     return rows

@@ -95,7 +95,7 @@ def scores_frame(
         part = units.assign(metric=metric, threshold=thresholds.get(metric))
         columns = [column.format(metric=metric) for column in SCORES.values()]
         parts.append(part.reindex(columns=columns).set_axis([*SCORES], axis=1))
-    return pd.concat(parts).sort_index(kind="stable").reset_index(drop=True)
+    return pd.concat(parts).sort_index(kind="stable", ignore_index=True)
 
 
 def sheets(run: Run) -> list[Sheet]:

@@ -163,9 +163,8 @@ def why(
                 "not measured (counts as {score:.2f}): {reason}", score=case[metric], reason=reason
             )
         yield reason
-    contradicted = evidence.get("contradicted", [])
     absent = [entity for entity in evidence.get("unsupported", []) if "why" not in entity]
-    for entity in [*contradicted, *absent, *evidence.get("look", [])]:
+    for entity in [*evidence.get("contradicted", []), *absent, *evidence.get("look", [])]:
         yield compared(entity, case)
     if evidence.get("missing"):
         yield say("Risk left out: {tags}", tags=[*map(say, evidence["missing"])])

@@ -217,13 +217,12 @@ def state_counts(states: Series) -> dict[str, int]:
 def verdicts(run: Run) -> DataFrame:
     """The verdict on the cases (`metric` is "state"), then those of the metrics."""
     states = run.data["state"]
+    counts = state_counts(states)
     of_cases = {
         "metric": "state",
         "title": "Summaries",
         "verdict": VERDICT[worst(states)],
-        "said": "{fail} of {n} must not ship, {look} to look at".format(
-            **state_counts(states), n=len(states)
-        ),
+        "said": f"{counts['fail']} of {len(states)} must not ship, {counts['look']} to look at",
     }
     return pd.concat([DataFrame([of_cases]), metric_verdicts(run)], ignore_index=True)
 
@@ -331,14 +330,10 @@ def unread_figures(data: DataFrame) -> Checks:
     quoted = [f"“{figure}”" for figure in figures.unique()]
     n, of = figures.index.nunique(), len(data)
     level: Level = "warning" if n > UNREAD * of else "info"
-    template = (
-        "{figures} figures in {n} of {of} summaries were not read as values, so nothing checks "
-        "them: {quoted}"
-    )
     return share_check(
         "unread-figures",
         level,
-        template,
+        "{figures} figures in {n} of {of} summaries were not read as values, so nothing checks them: {quoted}",
         n,
         of,
         figures=len(figures),
@@ -373,12 +368,11 @@ def not_judged(
     asked = [each["judge"]["error"] for each in evidence if "judge" in each]
     errors = Counter(filter(None, asked))
     for reason, count in errors.most_common(1):
-        n = errors.total()
         yield from share_check(
             "not-judged",
             "warning",
             "the judge gave no usable reply to {n} of {of} questions; most often ({count}): {reason}",
-            n,
+            errors.total(),
             len(asked),
             count=count,
             reason=reason,

@@ -92,8 +92,7 @@ def test_a_confident_judge_settles_what_the_rules_cannot(
         "contexts": [SOURCE],
         "summary_tags": ["limit"],
     }
-    path = tmp_path / "cases.jsonl"
-    write_lines(path, [case])
+    path = write_lines(tmp_path / "cases.jsonl", [case])
     run = evaluate("summary", path, n_resamples=100, out=tmp_path, judge="hybrid", judge_model="m")
     assert {metric: why for _, metric, why in seen} == {
         "summary_accuracy": "a source may say otherwise",
@@ -120,14 +119,11 @@ def test_what_the_rules_did_not_measure_is_never_blended(
     score: float,
     measured: bool,
     state: str,
-    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     answering(monkeypatch, lambda _: replies(score=1.0, confidence=confidence))
-    file = tmp_path / "cases.jsonl"
     row = {"id": "1", "answer": "회신을 안내함", "contexts": ["보험료 5만원 납입 안내"]}
-    write_lines(file, [row])
-    run = evaluate("summary", file, judge="hybrid", judge_model="m", n_resamples=100)
+    run = evaluate("summary", [row], judge="hybrid", judge_model="m", n_resamples=100)
     case = run.units.iloc[0]
     found = [case[f"summary_accuracy{end}"] for end in ("", "_measured", "_state")]
     assert [*found, case["any_unsupported"] == 0] == [score, measured, state, measured]
@@ -135,10 +131,9 @@ def test_what_the_rules_did_not_measure_is_never_blended(
     assert not case["summary_risk_coverage_measured"]  # neither tags nor a judge who names any
 
 
-def test_a_judge_that_cannot_be_reached_is_a_check(tmp_path: Path) -> None:
-    file = tmp_path / "cases.jsonl"
-    write_lines(file, [{"id": "1", "answer": "회신 안내", "contexts": ["안내"]}])
+def test_a_judge_that_cannot_be_reached_is_a_check() -> None:
+    row = {"id": "1", "answer": "회신 안내", "contexts": ["안내"]}
     address = "http://127.0.0.1:9/v1"  # nothing listens there
-    run = evaluate("summary", file, judge="hybrid", judge_model="m", judge_base_url=address)
+    run = evaluate("summary", [row], judge="hybrid", judge_model="m", judge_base_url=address)
     (check,) = [check for check in run.checks if check.code == "not-judged"]
     assert "the server cannot be reached" in check.message
