@@ -39,7 +39,8 @@ CONTRACT = (
 # The further columns of a comparison.
 DETAILS = (
     "ci_method", "claim", "level", "short", "headline", "family", "better", "title",
-    "group", "n_cells", "delta_worst", "delta_best", "few_missing", "mid", "n_other_texts",
+    "group", "n_cells", "delta_worst", "delta_best", "moved_worst", "moved_best", "mid",
+    "n_other_texts",
 )  # fmt: skip
 # Pairs of conditions that are ranked by a bootstrap, at the level of their family, at the most.
 MOST_ADJUSTED = 100
@@ -250,7 +251,7 @@ def _row(
     """What is known of a metric of two conditions before it is tested with others; `effect`: None if not measured."""
     metric, found = a.formula.metric, paired(a, b)
     candidate, baseline = (side.value.mean() for side in found.sides) if found else [np.nan] * 2
-    row = {
+    row: Fields = {
         "metric": metric.name,
         "better": metric.better,
         "effect": found,
@@ -266,7 +267,13 @@ def _row(
         # p of proportions is mid-p
         "mid": getattr(metric, "proportion", False),
     }
-    return row | lacking(a, b)
+    row |= lacking(a, b)
+    few, tested = row["few_missing"], row["tested"]
+    # what was tested moves no verdict
+    rest = _row(a.where(~tested), b.where(~tested)) if few and tested.any() else row
+    for end in ("worst", "best"):
+        row[f"moved_{end}"] = (rest[f"delta_{end}"] - rest["delta"]) * few
+    return row
 
 
 def _test(
@@ -371,7 +378,7 @@ def verdicts(
 
     >>> row = {"delta": 0.1, "n_units": 50, "n_differ": 20, "p_value": 0.01, "p_adjusted": np.nan}
     >>> row |= {"ci_low": 0.02, "ci_high": 0.18, "better": "lower", "mid": False, "margin": np.nan}
-    >>> row |= {"delta_worst": 0.1, "delta_best": 0.1, "few_missing": False, "blocked": None}
+    >>> row |= {"moved_worst": 0.0, "moved_best": 0.0, "blocked": None}
     >>> row |= {"equivalence_low": np.nan, "equivalence_high": np.nan}
     >>> [text.tolist() for text in verdicts(pd.DataFrame([row]), 0.05)]
     [['worse'], ['']]
@@ -382,7 +389,7 @@ def verdicts(
         rows[name] for name in ("equivalence_low", "equivalence_high", "margin")
     )
     # how far values missing, too few to test, could move the difference
-    moves = rows[["delta_worst", "delta_best"]].sub(delta, axis=0).where(rows["few_missing"], 0.0)
+    moves = rows[["moved_worst", "moved_best"]]
     down, up = moves.min(axis=1).clip(upper=0), moves.max(axis=1).clip(lower=0)
     # units that all differ alike, without limits, have no interval that could disagree
     by_interval = (low > 0) | (high < 0) | low.isna()

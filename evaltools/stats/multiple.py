@@ -222,7 +222,8 @@ def lacking(
     - delta_worst, delta_best: the difference over all n_cells if those were the worst, or the best, for the
       candidate: at the limits of the metric, without one at the least or greatest value seen;
     - blocked: the code of the check of a side, or UNFAIR where what is missing is not missing at random; few_missing:
-      whether it is too little to tell.
+      whether a side lacks too little to tell;
+    - tested: the cells, or samples where seeds do not pair, that a side lacks enough of to tell.
 
     A cell that is lacking weighs in the denominator what its sample does wherever it was seen; in a denominator that is
     a run's own, where samples do not weigh alike everywhere, the most that any weighs.
@@ -240,7 +241,7 @@ def lacking(
     weight = weights.max(axis=0)
     is_own = (n_rows > 0) & (weights < (1 - 1e-9) * weight)
     weight = np.where(is_own.any(axis=(0, 1)), weight.max(axis=0), weight)
-    p, ends, lacks, counted = [], [], [], []
+    p, ends, lacks, counted, tested = [], [], [], [], np.False_
     for side, other in ((a, b), (b, a)):
         here, there = (np.minimum(each.sums[3, ..., 0], 1) for each in (side, other))
         if not is_paired:
@@ -256,6 +257,7 @@ def lacking(
             # by units and by their samples: the few that a cluster lacks vary more than the mean of a cluster
             groupings = map(Cells.per_unit, samples), samples
             p.append(max(p_random(*map(_own_values, groups)) for groups in groupings))
+            tested = tested | (lacks[-1] if is_paired else is_missing) & np.isfinite(p[-1])
         kept = replace(side, sums=side.sums * (1 - part)[..., None])
         lacked = part[..., None] * weight
         size = kept.unit_sizes(lacked)
@@ -269,16 +271,16 @@ def lacking(
         ends.append((np.nansum(value) + lost * limits) / (known.sum() or np.nan))
     ends_of_delta = ends[1] - ends[0][::-1]
     worst, best = ends_of_delta[:: -1 if a.formula.metric.better == "lower" else 1]
-    cells = np.any(counted, axis=0) if is_paired else np.concatenate(counted)
     # Bonferroni over the sides that can be tested
     n_tested = np.isfinite(p).sum()
     is_unfair = np.fmin.reduce(p, initial=np.nan) * n_tested <= NOT_RANDOM
     return {
-        "n_cells": cells.sum(),
+        "n_cells": (np.any(counted, axis=0) if is_paired else np.concatenate(counted)).sum(),
         "missing_baseline": lacks[0].sum(),
         "missing_candidate": lacks[1].sum(),
         "delta_worst": worst,
         "delta_best": best,
         "blocked": a.blocked or b.blocked or (UNFAIR if is_unfair else None),
         "few_missing": n_tested < len(p),
+        "tested": tested,
     }

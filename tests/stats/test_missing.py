@@ -131,9 +131,12 @@ def test_half_the_values_missing_where_they_are_low_buys_no_verdict() -> None:
 
 def test_what_is_missing_at_random_stays_usable() -> None:
     a = units(120)
-    b = a.assign(score=a["score"] * 0.8)
+    b = a.assign(score=a["score"] * 0.9)
     found = row(compared({"": a}, {"": silent(b, range(0, 120, 10))}))
     assert (found["verdict"], found["n_units"], found["missing_candidate"]) == ("worse", 108, 12)
+    # one value that the other side lacks could move it by 1/120, and not what was tested
+    found = row(compared({"": silent(a, [1])}, {"": silent(b, range(0, 120, 10))}))
+    assert found["verdict"] == "worse"
 
 
 def test_clusters_missing_whole_are_so_many_values() -> None:

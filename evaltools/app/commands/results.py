@@ -281,8 +281,8 @@ def _difference(row: Row, margin: float | None) -> Requirement:
     # 0 - margin, as -margin of 0 would be printed as -0
     sign, limit = ("<=", margin) if row["better"] == "lower" else (">=", 0 - margin)
     end = WORST[sign]
-    bound, moved = row[end], row["delta_worst"] - row["delta"]
-    if row["few_missing"] and SIGNS[sign](0, moved):  # towards harm
+    bound, moved = row[end], row["moved_worst"]
+    if not SIGNS[sign](moved, 0):  # towards harm
         bound += moved
         end += " with the missing at their worst"
     shown = number(bound, 4, signed=True).replace("−", "-")
