@@ -144,13 +144,15 @@ def compare_all(
         return DataFrame(columns=[*CONTRACT, *DETAILS])
     tested = DataFrame(rows)
     tested["blocked"] = Series([row["blocked"] for row in rows], dtype=object)
-    sizes = {target[name]: size for name, size in margin.items()}
-    tested["margin"] = tested["metric"].map(sizes).astype(float)
+    tested["margin"] = (
+        tested["metric"].map({target[name]: size for name, size in margin.items()}).astype(float)
+    )
     tested["primary"] = tested["metric"].isin(family[:1])
     tested["family"] = tested["metric"].isin(family)
     _test(tested, resampling, n_permutations, resampling.level)
-    draws = draws_of(tested["effect"], resampling)
-    tested = tested.join(_intervals(tested, draws, resampling.method))
+    tested = tested.join(
+        _intervals(tested, draws_of(tested["effect"], resampling), resampling.method)
+    )
     tested["verdict"], tested["short"] = verdicts(tested, resampling.level)
     about = DataFrame(
         [(m.name, m.title, m.group, m.name in headline) for m in table],
@@ -206,17 +208,20 @@ def ranks(
     beats = np.zeros((n, n))
     if len(tested):
         tested["level"] = tested["level"].fillna(level)
-        draws = draws_of(tested["effect"] if is_few else (), resampling)
-        tested = tested.join(_intervals(tested, draws))
+        tested = tested.join(
+            _intervals(tested, draws_of(tested["effect"] if is_few else (), resampling))
+        )
         verdict, _ = verdicts(tested, level)
         for word, winner, loser in (("better", "b", "a"), ("worse", "a", "b")):
             shown = tested[verdict == word]
             beats[shown[winner], shown[loser]] = 1
-    rank = {
-        "rank_low": 1 + beats.sum(axis=0),
-        "rank_high": is_measured.sum() - beats.sum(axis=1),
-    }
-    frame = DataFrame(rank, dtype="Int64")
+    frame = DataFrame(
+        {
+            "rank_low": 1 + beats.sum(axis=0),
+            "rank_high": is_measured.sum() - beats.sum(axis=1),
+        },
+        dtype="Int64",
+    )
     frame.loc[~is_measured] = pd.NA
     frame.insert(0, "condition", [condition.name for condition in conditions])
     return frame
@@ -410,6 +415,7 @@ def verdicts(
     words = ("not measured", "too few", "better", "worse", "equivalent", "too few")
     verdict = np.select(cases, words, "tied")
     is_lacking = (by_p & by_interval & ~at_both_ends) | (is_close & ~is_within)
-    reasons = [is_lacking, by_p & ~by_interval, ~by_p & by_interval]
-    short = np.select(reasons, ["missing", "interval", "p"], "")
+    short = np.select(
+        [is_lacking, by_p & ~by_interval, ~by_p & by_interval], ["missing", "interval", "p"], ""
+    )
     return verdict, np.where(verdict == "tied", short, "")

@@ -105,14 +105,16 @@ def interval_of(
     if e.is_single:
         n, trials = e.sums[:2].sum(axis=(1, 2)).astype(int)
         return Interval(*mid_p(n, trials, alpha), "mid-p")
-    bounds = score_of_units(
-        e.value,
-        e.errors,
-        e.shares,
-        e.limits,
-        alpha,
+    return Interval(
+        *score_of_units(
+            e.value,
+            e.errors,
+            e.shares,
+            e.limits,
+            alpha,
+        ),
+        "score-t",
     )
-    return Interval(*bounds, "score-t")
 
 
 def _n_off_commonest(run: Effect) -> int:
@@ -185,14 +187,17 @@ def _of_difference(
     found = _t_interval(e, alpha) if is_many else Interval()
     # near a limit t rests on the few that differ less
     if e.n_effective > 1 and (found.method == "none" or {*e.limits} & {*found[:2]}):
-        bounds = gains_and_losses(
-            e.differences,
-            e.shares,
-            (e.limits[1] - e.limits[0]) / 2,
-            alpha,
-            unseen,
+        found = _within_limits(
+            e,
+            gains_and_losses(
+                e.differences,
+                e.shares,
+                (e.limits[1] - e.limits[0]) / 2,
+                alpha,
+                unseen,
+            ),
+            "mover",
         )
-        found = _within_limits(e, bounds, "mover")
     return found
 
 
@@ -207,15 +212,17 @@ def _over_seeds(
     error, critical, _ = widest(e.accounts, alpha)
     error = rounded(error, 100 * np.abs(e.ratios).max())
     if e.is_within and not e.is_difference and (e.formula.weights > 0).all():
-        bounds = score_t(
-            e.value,
-            error**2,
-            e.n_effective,
-            critical,
-            e.limits,
-            alpha,
+        return Interval(
+            *score_t(
+                e.value,
+                error**2,
+                e.n_effective,
+                critical,
+                e.limits,
+                alpha,
+            ),
+            "score-t",
         )
-        return Interval(*bounds, "score-t")
     found, half = Interval(), error * critical
     if error and (e.is_within or e.n_units >= MIN_UNITS):
         found = _within_limits(e, [e.value - half, e.value + half], "components")
@@ -260,13 +267,16 @@ def _joined(
         is_known = not part.n_units and (e.is_difference or e.parts)
         unknown = (part.value, part.value) if is_known else part.limits
         ends.append(unknown if bound.method == "none" else bound[:2])
-    bounds = mover(
-        np.array([part.value for part in parts]),
-        np.array(ends),
-        np.stack([part.errors for part in parts], axis=1),
-        signs,
+    return _within_limits(
+        e,
+        mover(
+            np.array([part.value for part in parts]),
+            np.array(ends),
+            np.stack([part.errors for part in parts], axis=1),
+            signs,
+        ),
+        "mover",
     )
-    return _within_limits(e, bounds, "mover")
 
 
 # --- tables of estimates
