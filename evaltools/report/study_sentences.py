@@ -229,9 +229,9 @@ def by_finding(study: Result) -> list[str]:
 
 
 def settling(study: Result) -> str:
-    """What difference could be confirmed, where the only candidate is not shown to differ; else ""."""
+    """What difference could be confirmed, where the only candidate is not shown to differ, for its values; else ""."""
     row, *others = study.rows_of(study.primary).to_dict("records") or [{}]
-    if others or row.get("verdict") != "tied" or is_null(row["mde"]):
+    if others or row.get("verdict") != "tied" or row["short"] == "missing" or is_null(row["mde"]):
         return ""
     # with the digits that are known
     known = Context(prec=1 if row["n_units"] < ROUGH else 2)
