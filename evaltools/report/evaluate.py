@@ -147,8 +147,7 @@ def _write(
     verdicts = run.suite.verdicts(run) if run.suite.verdicts else None
     if verdicts is not None:
         is_judged = verdicts["verdict"] != "no threshold"
-        is_blocked = verdicts["metric"].isin(run.blocked)
-        verdicts.loc[is_judged & is_blocked, "verdict"] = "not measured"
+        verdicts.loc[is_judged & verdicts["metric"].isin(run.blocked), "verdict"] = "not measured"
     manifest = write_result(folder, manifest, run.signature, run.frame, run.checks, verdicts)
     return replace(run, manifest=manifest)
 

@@ -48,8 +48,9 @@ def by_parts(
     parts = Series(values, index=units.index)
     texts = parts.astype("string").fillna("(none)")
     if isinstance(parts.dtype, pd.CategoricalDtype) and parts.cat.ordered:
-        in_order = texts[parts.sort_values().index].unique()
-        return texts.astype(pd.CategoricalDtype(in_order, ordered=True))
+        return texts.astype(
+            pd.CategoricalDtype(texts[parts.sort_values().index].unique(), ordered=True)
+        )
     # whole numbers are floats where one of them is null
     return texts.str.removesuffix(".0") if pd.api.types.is_float_dtype(parts) else texts
 

@@ -388,7 +388,6 @@ def verdicts(
     >>> [text.tolist() for text in verdicts(pd.DataFrame([row]), 0.05)]
     [['worse'], ['']]
     """
-    p = rows["p_adjusted"].fillna(rows["p_value"])
     low, high, delta = rows["ci_low"], rows["ci_high"], rows["delta"]
     within_low, within_high, margin = (
         rows[name] for name in ("equivalence_low", "equivalence_high", "margin")
@@ -399,21 +398,21 @@ def verdicts(
     # units that all differ alike, without limits, have no interval that could disagree
     by_interval = (low > 0) | (high < 0) | low.isna()
     at_both_ends = (low.fillna(delta) + down > 0) | (high.fillna(delta) + up < 0)
-    by_p = p <= level
+    by_p = rows["p_adjusted"].fillna(rows["p_value"]) <= level
     shown = by_p & at_both_ends
-    improves = (delta > 0) == (rows["better"] != "lower")
     is_close = (within_low > -margin) & (within_high < margin)
     is_within = (within_low + down > -margin) & (within_high + up < margin)
     cases = (
         delta.isna() | rows["blocked"].notna(),
         rows["n_units"] < MIN_UNITS,
-        shown & improves,
+        shown & ((delta > 0) == (rows["better"] != "lower")),
         shown,
         is_within,
         best_p(rows) > level,
     )
-    words = ("not measured", "too few", "better", "worse", "equivalent", "too few")
-    verdict = np.select(cases, words, "tied")
+    verdict = np.select(
+        cases, ("not measured", "too few", "better", "worse", "equivalent", "too few"), "tied"
+    )
     is_lacking = (by_p & by_interval & ~at_both_ends) | (is_close & ~is_within)
     short = np.select(
         [is_lacking, by_p & ~by_interval, ~by_p & by_interval], ["missing", "interval", "p"], ""

@@ -145,8 +145,10 @@ class Effect(Cells):
     @property
     def is_single(self) -> bool:
         """Whether its units are single trials of a proportion, and not clusters or means of trials."""
-        is_proportion = getattr(self.formula.metric, "proportion", False)
-        return is_proportion and (self.sums[:2] == self.sums[:2] ** 2).all()
+        return (
+            getattr(self.formula.metric, "proportion", False)
+            and (self.sums[:2] == self.sums[:2] ** 2).all()
+        )
 
     @property
     def is_within_run(self) -> bool:
@@ -156,8 +158,11 @@ class Effect(Cells):
     @property
     def is_of_other_units(self) -> bool:
         """Whether it is a difference within a run whose sides have no unit in common."""
-        counted = [side.takes_part for side in self.sides]
-        return self.is_difference and self.is_within_run and not np.all(counted, axis=0).any()
+        return (
+            self.is_difference
+            and self.is_within_run
+            and not np.all([side.takes_part for side in self.sides], axis=0).any()
+        )
 
     @property
     def n_of_sides(self) -> list[float]:

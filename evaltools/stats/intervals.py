@@ -119,11 +119,8 @@ def interval_of(
 
 def _n_off_commonest(run: Effect) -> int:
     """How many units have another value than the commonest, of the ratio that has the fewest."""
-    n_off = []
-    for num, den in zip(run.num.T, run.den.T):
-        own = (num[den != 0] / den[den != 0]).round(9)
-        n_off.append(len(own) - max(np.unique(own, return_counts=True)[1], default=0))
-    return min(n_off)
+    own = ((num[den != 0] / den[den != 0]).round(9) for num, den in zip(run.num.T, run.den.T))
+    return min(len(each) - max(np.unique(each, return_counts=True)[1], default=0) for each in own)
 
 
 def _wider(one: Interval, other: Interval) -> Interval:
@@ -159,8 +156,7 @@ def _t_interval(
     if draws:
         # the level at which a bootstrap of n units is as wide as a t interval (Hesterberg)
         n = e.n_units
-        level = 2 * ndtr(-np.sqrt(n / (n - 1)) * t_quantile(n - 1, alpha))
-        bounds = draws.bounds(level)
+        bounds = draws.bounds(2 * ndtr(-np.sqrt(n / (n - 1)) * t_quantile(n - 1, alpha)))
         low, high, method = min(low, bounds[0]), max(high, bounds[1]), "bca-t"
     return _within_limits(e, [low, high], method)
 
@@ -264,8 +260,11 @@ def _joined(
     ends = []
     for part in parts:
         bound = interval_of(part, alpha, unseen=unseen)
-        is_known = not part.n_units and (e.is_difference or e.parts)
-        unknown = (part.value, part.value) if is_known else part.limits
+        unknown = (
+            (part.value, part.value)
+            if not part.n_units and (e.is_difference or e.parts)
+            else part.limits
+        )
         ends.append(unknown if bound.method == "none" else bound[:2])
     return _within_limits(
         e,

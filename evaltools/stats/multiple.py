@@ -203,10 +203,16 @@ def holm(
 NOT_RANDOM = 0.05
 
 
-def _own_values(cells: Cells) -> Array:
-    """The metric of each sample or unit by itself, over all seeds, of those that are measured."""
-    value = cells.formula.values(cells.sums.sum(axis=1))
-    return value[cells.takes_part & ~np.isnan(value)]
+def _own_values(
+    cells: Cells,
+) -> Array:
+    """The metric of each sample or unit by itself, over all seeds, of those that are measured.
+
+    Of a sum of ratios the mean of those that count it: a label is of one class or two of a macro F1.
+    """
+    parts = cells.formula.ratio_values(cells.sums.sum(axis=1)) * cells.formula.weights
+    is_known = cells.takes_part & ~np.isnan(parts).all(axis=-1)
+    return np.nanmean(parts[is_known], axis=-1)
 
 
 def lacking(

@@ -129,6 +129,12 @@ def test_half_the_values_missing_where_they_are_low_buys_no_verdict() -> None:
     assert both[["rank_low", "rank_high"]].values.tolist() == [[1, 2], [1, 2]]
 
 
+def test_a_mean_of_metrics_is_tested_by_samples_that_count_in_one() -> None:
+    a = units(120).assign(scored=[1, 0] * 60, tries=[0, 1] * 60)
+    found = compared({"": a}, {"": silent(a, a["score"][::2].nsmallest(30).index)})
+    assert row(found, "both")["blocked"] == "missing-not-random"
+
+
 def test_what_is_missing_at_random_stays_usable() -> None:
     a = units(120)
     b = a.assign(score=a["score"] * 0.9)
