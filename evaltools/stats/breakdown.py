@@ -71,11 +71,11 @@ def each_part(
     if not isinstance(first[PART].dtype, pd.CategoricalDtype):
         n_units = n_units.sort_values(ascending=False, kind="stable")
     for name in n_units.index.tolist() or ["(none)"]:
-        runs = {
-            condition: {seed: frame[frame[PART] == name] for seed, frame in of_seed.items()}
+        runs = (
+            (condition, {seed: frame[frame[PART] == name] for seed, frame in of_seed.items()})
             for condition, of_seed in conditions.items()
-        }
-        yield name, label(runs.items(), table, unit, blocked)
+        )
+        yield name, label(runs, table, unit, blocked)
 
 
 def breakdown(

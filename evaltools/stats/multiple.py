@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from pandas import Series
+from pandas import DataFrame, Series
 from scipy.special import bdtrc
 
 from ..core.estimates import UNFAIR
@@ -205,14 +205,14 @@ NOT_RANDOM = 0.05
 
 def _own_values(
     cells: Cells,
-) -> Array:
+) -> Series:
     """The metric of each sample or unit by itself, over all seeds, of those that are measured.
 
-    Of a sum of ratios the mean of those that count it: a label is of one class or two of a macro F1.
+    Of a mean of ratios that of those which count it: a label is of one class or two of a macro F1.
     """
-    parts = cells.formula.ratio_values(cells.sums.sum(axis=1)) * cells.formula.weights
-    is_known = cells.takes_part & ~np.isnan(parts).all(axis=-1)
-    return np.nanmean(parts[is_known], axis=-1)
+    weights = cells.formula.weights
+    parts = DataFrame(cells.formula.ratio_values(cells.sums.sum(axis=1)) * weights)
+    return parts[cells.takes_part].mean(axis=1, skipna=(weights > 0).all()).dropna()
 
 
 def lacking(
