@@ -213,8 +213,8 @@ def code_hash(path: Path) -> str:
         for name in sorted(filter(None, names)):
             place = files[0].with_name(name.partition(".")[0])
             if place != PACKAGE:
-                found = {place.with_suffix(".py"), *place.rglob("*.py")} - {*files}
-                files += sorted(filter(Path.is_file, found))
+                modules = {place.with_suffix(".py"), *place.rglob("*.py")}
+                files += sorted(filter(Path.is_file, modules - {*files}))
     return bytes_hash(b"\0".join(contents))
 
 

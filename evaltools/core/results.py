@@ -4,6 +4,7 @@ files --locate--> source --score--> units --estimate--> metrics.json, units.parq
 """
 
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from itertools import chain
@@ -235,7 +236,6 @@ def write_result(
 
     `rows`: `metrics` of it; null is "not measured" or "no interval". `verdicts`: those of `Suite.verdicts`, if any.
     """
-    judged = {} if verdicts is None else {"verdicts": plain_rows(verdicts)}
     write_json(
         folder / METRICS,
         {
@@ -250,7 +250,7 @@ def write_result(
                 "n_units": manifest.n_units,
             },
             "checks": [asdict(check) for check in checks],
-            **judged,
+            **({} if verdicts is None else {"verdicts": plain_rows(verdicts)}),
             "metrics": plain_rows(rows),
         },
     )
@@ -380,13 +380,9 @@ def score_source(
     changed meanwhile.
     """
     states = {path: state(path) for path in source.files.values()}
-    units, recorded = score_units(
-        suite,
-        source,
-        problems,
-        workers,
-        aside,
-    )
+    with ThreadPoolExecutor(1) as beside:
+        beside.map(content_hash, states)  # while they are scored; kept for the manifest
+        units, recorded = score_units(suite, source, problems, workers, aside)
     inputs = [
         Input(
             role=role, path=shown_path(path), sha256=content_hash(path), bytes=path.stat().st_size

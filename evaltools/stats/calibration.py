@@ -151,14 +151,7 @@ def corrected_mean(
     error = (rest.var(ddof=1) + HIDDEN * weight / n) / n + weight**2 * variance / n_open
     # beside 0 and 1 a correction leaves fewer trials than there are labels: half of them stand
     error = min(error, 2 * value * (1 - value) / n)
-    bounds = score_t(
-        value,
-        error,
-        n,
-        t_quantile(n - 1, 1 - confidence),
-        (0.0, 1.0),
-    )
-    return value, *bounds
+    return value, *score_t(value, error, n, t_quantile(n - 1, 1 - confidence), (0.0, 1.0))
 
 
 def _agreement(
@@ -282,8 +275,10 @@ def read_scores(file: File) -> DataFrame:
     are. summary_scores.csv is such a file, summary_scores.xlsx too. Reports what is wrong by line, also a case that has
     two scores of a metric.
     """
-    rows = _read(file, Scored, "score")
-    frame = DataFrame(rows, columns=["case_id", "metric", "score", "threshold", "measured"])
+    frame = DataFrame(
+        _read(file, Scored, "score"),
+        columns=["case_id", "metric", "score", "threshold", "measured"],
+    )
     frame = frame.astype({"score": float, "threshold": float, "measured": bool})
     if frame["score"].isna().all():
         raise file.fatal("no-scores", "no row of this file has a score")
@@ -334,9 +329,11 @@ def _read(
     if ending(file.path) == ".csv":
         for _, row in rows:
             row |= {name: from_csv_cell(row[name]) for name in ("case_id", "metric")}
-    unique = file.unique(
-        rows,
-        lambda row: (row["case_id"], row["metric"], row.get("rater", "")),
-        what,
-    )
-    return [row for _, row in unique]
+    return [
+        row
+        for _, row in file.unique(
+            rows,
+            lambda row: (row["case_id"], row["metric"], row.get("rater", "")),
+            what,
+        )
+    ]

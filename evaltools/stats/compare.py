@@ -158,11 +158,13 @@ def compare_all(
         [(m.name, m.title, m.group, m.name in headline) for m in table],
         columns=["metric", "title", "group", "headline"],
     )
-    tables = [
-        about.join(own.set_index("metric"), on=about["metric"].map(target))
-        for _, own in tested.groupby("candidate", sort=False)
-    ]
-    return pd.concat(tables, ignore_index=True).reindex(columns=[*CONTRACT, *DETAILS])
+    return pd.concat(
+        [
+            about.join(own.set_index("metric"), on=about["metric"].map(target))
+            for _, own in tested.groupby("candidate", sort=False)
+        ],
+        ignore_index=True,
+    ).reindex(columns=[*CONTRACT, *DETAILS])
 
 
 def ranks(
@@ -294,10 +296,12 @@ def _test(
     by_unit = np.transpose([*rows["differences"]])
     rows["p_value"] = np.nan
     for _, own in rows.groupby("candidate"):
-        flips = sign_flip(
-            by_unit[:, own.index], n_permutations, resampling.seed, own["mid"].to_numpy()
+        rows.loc[own.index, "p_value"] = np.fmax(
+            sign_flip(
+                by_unit[:, own.index], n_permutations, resampling.seed, own["mid"].to_numpy()
+            ),
+            own["p_seeds"],
         )
-        rows.loc[own.index, "p_value"] = np.fmax(flips, own["p_seeds"])
     is_blocked = rows["blocked"].notna()
     rows.loc[is_blocked | rows["delta"].isna(), ["p_value", "p_seeds"]] = np.nan
     rows["effect"] = rows["effect"].mask(is_blocked, None)
@@ -341,22 +345,22 @@ def _intervals(
             reach = interval.high - delta if delta < 0 else delta - interval.low
             size = reach + of_power * error
             if found.is_single:
-                shown = smallest_shown(delta, error, found.n_effective, t + of_power)
-                size = max(size, shown)
+                size = max(size, smallest_shown(delta, error, found.n_effective, t + of_power))
             if size <= found.limits[1]:
                 mde = float(f"{size:.0e}" if found.n_units < ROUGH else f"{size:.1e}")
         width = interval.high - interval.low
-        row = {
-            # where it touches 0 rounding decides nothing
-            "ci_low": rounded(interval.low, width) + 0.0,  # no -0.0
-            "ci_high": rounded(interval.high, width) + 0.0,
-            "ci_method": interval.method,
-            "claim": found.claim if found and interval.method != "none" else "",
-            "equivalence_low": within.low,
-            "equivalence_high": within.high,
-            "mde": mde,
-        }
-        result.append(row)
+        result.append(
+            {
+                # where it touches 0 rounding decides nothing
+                "ci_low": rounded(interval.low, width) + 0.0,  # no -0.0
+                "ci_high": rounded(interval.high, width) + 0.0,
+                "ci_method": interval.method,
+                "claim": found.claim if found and interval.method != "none" else "",
+                "equivalence_low": within.low,
+                "equivalence_high": within.high,
+                "mde": mde,
+            }
+        )
     return DataFrame(result)
 
 
