@@ -9,32 +9,17 @@ import evaltools as et
 
 FAST = et.Resampling(n_resamples=100)
 F1 = "tuple_f1_s2_refpol"
-EXAMPLES = {
-    "cr": "example:cr/with_memory__seed1_proposed",
-    "memfin": "example:memfin/memory_agent",
-    "summary": "example:summary/cases.jsonl",
-}
-SEEDS = [f"example:cr/{c}_memory__seed{s}_proposed" for c in ("no", "with") for s in (1, 2, 3)]
+EXAMPLE = "example:cr/with_memory__seed1_proposed"
 
 
 @pytest.fixture(scope="module")
-def runs() -> dict[str, et.Run]:
-    return {suite: et.evaluate(suite, run, resampling=FAST) for suite, run in EXAMPLES.items()}
-
-
-@pytest.fixture(scope="module")
-def run(runs: dict[str, et.Run]) -> et.Run:
-    return runs["cr"]
+def run() -> et.Run:
+    return et.evaluate("cr", EXAMPLE, resampling=FAST)
 
 
 @pytest.fixture(scope="module")
 def other() -> et.Run:
-    return et.evaluate("cr", SEEDS[0], resampling=FAST)
-
-
-@pytest.fixture(scope="module")
-def study() -> et.Study:
-    return et.study(SEEDS, resampling=FAST)
+    return et.evaluate("cr", "example:cr/no_memory__seed1_proposed", resampling=FAST)
 
 
 def test_a_metric_of_one_s_own(run: et.Run) -> None:
@@ -68,8 +53,7 @@ def test_units_that_differ_between_two_runs(run: et.Run, other: et.Run) -> None:
         run.where("text_id == 'review-001'").diff(other.where("text_id != 'review-001'"))
 
 
-def test_samples_by_group_and_by_query(runs: dict[str, et.Run]) -> None:
-    run = runs["cr"]
+def test_samples_by_group_and_by_query(run: et.Run) -> None:
     ids = run.units.query("outcome_refpol == 'still'")["text_id"]
     found = run.samples("outcome_refpol == 'still'")
     assert 0 < len(ids) < 100 and all(i in found.html for i in ids)
@@ -100,12 +84,11 @@ def test_runs_that_cannot_be_put_together(run: et.Run) -> None:
     with pytest.raises(et.UsageError, match="no condition ''"):
         et.study([run], baseline="")
     with pytest.raises(et.UsageError, match=r"is a run of memfin, .* of cr"):
-        et.study([run, EXAMPLES["memfin"]], resampling=FAST)
+        et.study([run, "example:memfin/memory_agent"], resampling=FAST)
 
 
-def test_where_takes_rows_of_the_units(runs: dict[str, et.Run], tmp_path: Path) -> None:
+def test_where_takes_rows_of_the_units(run: et.Run, tmp_path: Path) -> None:
     """A notebook filters its units and adds columns; the numbers follow, also those of the files."""
-    run = runs["cr"]
     units = run.units.query("n_gold_tuples > 1").assign(long=lambda u: u["text"].str.len() > 20)
     part = run.where(units)
     same = run.where("n_gold_tuples > 1")
@@ -117,4 +100,4 @@ def test_where_takes_rows_of_the_units(runs: dict[str, et.Run], tmp_path: Path) 
     assert set(part.by(units["long"], run.primary)["part"]) == {"True", "False"}
     assert run.where(run.units) is run
     asked = {"query": "n_gold_tuples > 1", "out": tmp_path, "resampling": FAST}
-    assert et.evaluate("cr", EXAMPLES["cr"], **asked).manifest.n_units == len(units)
+    assert et.evaluate("cr", EXAMPLE, **asked).manifest.n_units == len(units)

@@ -5,13 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from evaltools.app.cli import main
 from evaltools.core.messages import InputError, Problems
 from evaltools.core.records import File
 from evaltools.suites.summary.rules import load_rules, read_rules
 from evaltools.suites.summary.scoring import score_case
+from tests.app.calling import call
 from tests.files import read_json, write_lines
 
 
@@ -154,9 +153,7 @@ def test_the_command_that_checks_rule_files_lists_every_problem(tmp_path: Path) 
     bad = write(tmp_path, fold="yes", colour=1)
     absent = tmp_path / "absent.json"
     good = Path(__file__).parents[3] / "evaltools" / "suites" / "summary" / "rules" / "seed.json"
-    found = CliRunner().invoke(main, ["check", "rules", str(bad), str(absent), str(good)])
-    assert found.exit_code == 3
+    found = call("check", "rules", bad, absent, good, status=3)
     assert found.stdout == "errors: 3, warnings: 0, inputs: 3\n"
     codes = [line.rpartition(" ")[2] for line in found.stderr.splitlines()]
     assert codes == ["[bad-field]", "[bad-field]", "[missing-file]"]
-    assert CliRunner().invoke(main, ["check", "rules", str(good)]).exit_code == 0
