@@ -5,9 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 
-def until(true: Callable[[], object], seconds: float = 300) -> None:
-    """Wait until `true()` holds; fail after so many seconds."""
-    end = time.monotonic() + seconds
+def until(true: Callable[[], object]) -> None:
+    """Wait until `true()` holds; fail after five minutes."""
+    end = time.monotonic() + 300
     while not true():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.02)

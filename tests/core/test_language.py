@@ -78,6 +78,7 @@ def test_nothing_that_is_said_lacks_a_translation(lang: str) -> None:
 @pytest.mark.parametrize(("name", "lang"), [("cr", "ko"), ("memfin", "zh"), ("summary", "ko")])
 def test_a_suite_names_and_describes_its_metrics_in_its_languages(name: str, lang: str) -> None:
     suite = get_suite(name)
-    texts = {text for m in suite.metrics(suite.options()) for text in (m.title, m.description)}
+    metrics = suite.metrics(suite.options())
+    texts = {text for m in metrics for text in (m.title, m.description, m.group)}
     with speaking(lang, name):
         assert [x for x in texts if x and "ΔF1" not in x and say(x) == x] == []

@@ -29,13 +29,13 @@ HOSTILE = (
 )
 
 
-def estimates(n: int = 12) -> pd.DataFrame:
+def estimates() -> pd.DataFrame:
     """Estimates as a run holds them: one not measured, one without interval."""
-    value = np.linspace(0.1, 0.9, n)
+    value = np.linspace(0.1, 0.9, 12)
     frame = pd.DataFrame(
         {
-            "metric": [f"metric_{i}" for i in range(n)],
-            "title": [f"Metric {i}, as a reader calls it" for i in range(n)],
+            "metric": [f"metric_{i}" for i in range(12)],
+            "title": [f"Metric {i}, as a reader calls it" for i in range(12)],
             "value": value,
             "ci_low": value - 0.08,
             "ci_high": value + 0.07,
@@ -61,12 +61,12 @@ def sample_frame() -> pd.DataFrame:
     return frame
 
 
-def sample_rows(text: str = "") -> list[Row]:
+def sample_rows(text: str) -> list[Row]:
     """A right row, one in which review found what was missing, and one of a hostile text."""
     positive, negative = Line("positive"), Line("negative")
     right = Line("positive", "good")
     found = {"gold": [negative], "before": [Line("missing", "missing")], "after": [right]}
-    hostile = Line(text or "neutral", "bad", text)
+    hostile = Line(text, "bad", text)
     return [
         Row(
             "제품 전체#일반",
@@ -75,7 +75,7 @@ def sample_rows(text: str = "") -> list[Row]:
             "good",
         ),
         Row("본품#품질 · implicit", found, mark="good"),
-        Row(text or "본품#가격", {"after": [hostile, Line("odd", "look")]}, text or "값", "bad"),
+        Row(text, {"after": [hostile, Line("odd", "look")]}, text, "bad"),
     ]
 
 

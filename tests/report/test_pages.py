@@ -169,7 +169,7 @@ def test_text_from_data_stays_text() -> None:
     frame = pd.DataFrame({HOSTILE: [HOSTILE], "title": [HOSTILE]})
     for html in (run.samples().html, table(frame).html, frame_table(frame).html):
         assert "<script>alert" not in html and "\u202e" not in html
-        assert "[U+202E]" in html or "U+202E" in html
+        assert "U+202E" in html
 
 
 def test_frames_without_rows_say_that_there_is_nothing() -> None:

@@ -29,7 +29,7 @@ def lines(path: Path, *raw: str | bytes) -> Path:
     return path
 
 
-def good(text_id: str = "good") -> str:
+def good(text_id: str) -> str:
     return json.dumps(output(text_id, final=[A]), ensure_ascii=False) + "\n"
 
 

@@ -149,7 +149,6 @@ def test_what_implicit_gold_matches_by_hand() -> None:
 def test_the_metric_function_takes_any_spelling_of_a_tuple() -> None:
     gold = [{"aspect_ref": "본품·품질", "opinion_term": {"term": "향"}, "label": "pos"}]
     found = et.cr.tuple_f1(gold, [("본품/품질", "향", "positive")])
-    assert (found.precision, found.recall, found.f1) == (1, 1, 1)
     assert (found.tp, found.fp, found.fn) == (1, 0, 0)
     assert et.cr.tuple_f1(gold, []).f1 == 0
     # gold without a pair under the key is not measured, but by the policy that counts it as 0

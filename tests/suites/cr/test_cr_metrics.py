@@ -16,8 +16,7 @@ A, B, C = tup("본품#품질", "향"), tup("본품#일반", "색"), tup("브랜�
 WRONG = tup("본품#품질", "향", "negative")
 
 
-def review(kind: str = "FLIP") -> dict[str, Any]:
-    return {"review_actions": [{"action_type": kind, "actor": "A", "target_tuple_ids": ["t0"]}]}
+FLIP = {"action_type": "FLIP", "actor": "A", "target_tuple_ids": ["t0"]}
 
 
 @pytest.fixture
@@ -26,7 +25,7 @@ def four(tmp_path: Path) -> Path:
     return run(
         tmp_path / "four",
         [
-            output("fix", stage1=[WRONG], final=[A], analysis_flags=review()),
+            output("fix", stage1=[WRONG], final=[A], analysis_flags={"review_actions": [FLIP]}),
             output("break", stage1=[A, B], final=[A]),
             output("keep", stage1=[A], final=[A]),
             output("still", stage1=[WRONG], final=[WRONG]),

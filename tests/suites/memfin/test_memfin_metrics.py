@@ -248,7 +248,6 @@ def test_memory_free_baseline(tmp_path: Path) -> None:
     """D13: no key is required anywhere, M1 is not measured, and nothing else changes."""
     one = dialog("a", [turn(1, "净值有波动", keys=["profile_gt.risk_level_gt"], risk=["波动"])])
     scored, ignored = run(tmp_path, one), run(tmp_path, one, ignore_memory_keys=True)
-    assert ignored["m1_key_coverage"]["denominator"] == 0
     assert np.isnan(ignored.value("m1_key_coverage")) and np.isnan(
         ignored.value("m1_contradiction_rate")
     )

@@ -77,12 +77,10 @@ def test_inferred_from_replies(field: str, value: str, replies: str, score: floa
 
 def test_a_snapshot_comes_before_the_replies_and_unknown_is_no_snapshot() -> None:
     truth = {"risk_level_gt": "保守"}
-    assert scores(truth, {"risk_level": "low"}, "激进")["risk_level_acc"] == 1
     assert scores(truth, {"risk_level": "unknown"}, "低风险")["risk_level_acc"] == 1
     assert scores(truth, {"risk_level": "high"}, "低风险")["risk_level_acc"] == 0
 
 
 def test_empty_sets() -> None:
-    """Both empty 1; truth empty and something predicted 0."""
-    assert scores({"risk_level_gt": "稳健"}, None)["constraints_f1"] == 1
+    """Truth empty and something predicted 0; both empty 1 is seen in test_memfin_metrics.py."""
     assert scores({"constraints_gt": []}, {"forbidden_assets": ["期货"]})["constraints_f1"] == 0

@@ -52,10 +52,8 @@ ROWS = [
 ROW = {"id": "a", "metric": "acc", "value": 1.0}
 
 
-def grid(
-    conditions: str = "AB", seeds: int = 3, ids: int = 30, seed: int = 0
-) -> list[dict[str, Any]]:
-    rng = np.random.default_rng(seed)
+def grid(conditions: str = "AB", seeds: int = 3) -> list[dict[str, Any]]:
+    rng = np.random.default_rng(0)
     return [
         {
             "id": f"q{i}",
@@ -66,5 +64,5 @@ def grid(
         }
         for c in conditions
         for s in range(1, seeds + 1)
-        for i in range(ids)
+        for i in range(30)
     ]

@@ -91,10 +91,8 @@ def whole(reply: Any) -> Answer:
     return Answer(body=json.dumps({"model": "m-1", "choices": [choice], "usage": usage}).encode())
 
 
-def work(
-    config: Path, out: Path, problems: Problems | None = None, **settings: Any
-) -> list[tuple[Path, int, int]]:
-    problems = problems or Problems()
+def work(config: Path, out: Path, **settings: Any) -> list[tuple[Path, int, int]]:
+    problems = Problems()
     results = run(Plan(config, None, problems), out, problems, quiet=True, **settings)
     return [(f, reasons.total(), reasons.total() - reasons[""]) for f, reasons in results.items()]
 

@@ -200,10 +200,8 @@ def test_the_example_runs_without_key_and_network_and_says_that_it_is_no_model(
     monkeypatch.setitem(sys.modules, "openai", None)
     monkeypatch.delitem(sys.modules, "evaltools.llm.transport", raising=False)
     said = call("run", "cr", "example:cr/run.toml", "--dry-run")
-    assert said.exit_code == 0
     assert "24 samples, 6 runs" in said.stdout
     said = call("run", "cr", "example:cr/run.toml", "-o", str(tmp_path))
-    assert said.exit_code == 0, said.output
     assert said.stdout.splitlines()[-1] == f"144 rows in 6 runs, 0 failed -> {tmp_path / 'results'}"
     assert "no model" in said.stdout
     folder = tmp_path / "results" / "reviews_m0__seed1_proposed"
