@@ -65,8 +65,11 @@ class Batch:
     @property
     def suite_options(self) -> Fields:
         """The options of the suite."""
-        fields = self.suite.options.model_fields
-        return {name: self.options[name] for name in fields if name in self.options}
+        return {
+            name: self.options[name]
+            for name in self.suite.options.model_fields
+            if name in self.options
+        }
 
     def workers(self, label: str) -> Workers:
         """Where work is done, and what the progress bar calls it."""
@@ -133,8 +136,7 @@ def report_seeds(
 
     `declared`: baseline, primary and margin as `study` takes them.
     """
-    paths = [str(path) for text in runs for path in find_runs(text)]
-    found = _find(batch, paths, stored=True)
+    found = _find(batch, [str(path) for text in runs for path in find_runs(text)], stored=True)
     names = [one.name for one in found]
     # a file of several runs may tell their conditions alone
     if not batch.suite.runs or any(map(RUN_NAME.match, names)):
@@ -352,12 +354,11 @@ def _plan_report(
         "scored": folders if "runs" in names else folders[0],
         **declared,
     }
-    parameters = {name: values[name] for name in names if name in values}
     batch.reports[title] = ReportJob(
         notebook=notebook,
         title=whole_sentence(say(batch.suite.title), title),
         folder=batch.options["out"] / "reports" / title,
-        parameters=to_jsonable_python(parameters),
+        parameters=to_jsonable_python({name: values[name] for name in names if name in values}),
         results={folder: result_hash(Path(folder)) for folder in folders},
         paper=paper,
     )

@@ -198,7 +198,7 @@ class SuiteGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         from .suite import suite_names
 
-        return [*suite_names(), *super().list_commands(ctx)]
+        return suite_names() + super().list_commands(ctx)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command:
         return super().get_command(ctx, name) or Later(name, callback=self.load)

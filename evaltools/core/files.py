@@ -252,7 +252,7 @@ NATURAL = re.compile(r"([0-9]+)")
 
 def natural(text: str) -> list[Any]:
     """Sort key under which seed 9 comes before seed 10."""
-    parts: list[Any] = NATURAL.split(text)  # texts and numbers in turn
+    parts = NATURAL.split(text)  # texts and numbers in turn
     parts[1::2] = map(int, parts[1::2])
     return parts
 
@@ -322,7 +322,7 @@ def find_runs(run: str | Path) -> list[Path]:
     Runs joined by commas; a run folder or file; a results folder; or the common prefix of folders, or of
     files, named <run_id>__seed<N>_<mode>. UsageError where nothing is found.
     """
-    runs: list[Path] = []
+    runs = []
     parts = [str(run)] if os.path.lexists(run) else str(run).split(",")
     for part in filter(None, map(str.strip, parts)):
         name = part.removeprefix("example:")

@@ -226,7 +226,7 @@ class Problems:
             for (severity, code), count in sorted(self.counts.items())
             if count > KEPT_PER_CODE
         ]
-        return [p for p in [*self.kept, *more] if p.severity == "error" or not quiet]
+        return [p for p in self.kept + more if p.severity == "error" or not quiet]
 
     def tell(self, quiet: bool = False) -> None:
         """Say on standard error what was found, each once; `quiet`: errors only."""

@@ -344,7 +344,7 @@ def shards(path: Path, n: int) -> list[tuple[int, int]]:
 @cache
 def _struct(model: type[BaseModel]) -> type:
     """The class of msgspec that has the fields of a model."""
-    fields: list[Any] = []
+    fields = []
     for name, field in model.model_fields.items():
         default = () if field.is_required() else (field.default,)
         fields.append((name, _translated(field.annotation), *default))

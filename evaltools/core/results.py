@@ -302,7 +302,7 @@ def planned_manifest(
     of the call that stand among the options.
     """
     opts: Any = source.options
-    options = {**opts.model_dump(mode="json"), **recorded}
+    options = opts.model_dump(mode="json") | recorded
     policy = dict(opts.policy())
     if suite.metrics_file:
         options["metrics"] = str(suite.metrics_file)

@@ -332,7 +332,7 @@ def _score(
                 id=uid,
             )
     # a column that a record does not have is null, not a field of that name
-    return DataFrame([{**plain, **nulls, **sums} for plain, sums in rows])
+    return DataFrame([plain | nulls | sums for plain, sums in rows])
 
 
 # the group of entry points under which installed packages name their suites

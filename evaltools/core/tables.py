@@ -246,7 +246,7 @@ def csv_rows(file: File, sep: str = ",") -> Rows:
     """
     csv.field_size_limit(1 << 30)  # a long text is no error
     line = n_cells = 0
-    row: list[bytes] = []  # the lines of the row that is being read
+    row = []  # the lines of the row that is being read
     with file.path.open("rb") as lines:
         again = [lines.readline().removeprefix(BOM)]  # lines to be read next, the last first
 
@@ -302,7 +302,7 @@ def written_list(text: str) -> list[str | None] | None:
 def is_data(value: Any) -> bool:
     """Whether a value is a table of pandas, or one that can become it (polars, Arrow), or a list of records."""
     if isinstance(value, list):
-        return len(value) > 0 and isinstance(value[0], Mapping)
+        return bool(value) and isinstance(value[0], Mapping)
     return isinstance(value, DataFrame) or hasattr(value, "to_pandas")
 
 
@@ -327,7 +327,7 @@ def as_files(
         folder.mkdir()
         files = {key: write_records(value, folder, key) for key, value in data.items()}
         run = files.pop(DATA, run)
-        yield run, {**options, **files}
+        yield run, options | files
 
 
 def write_records(

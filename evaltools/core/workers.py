@@ -19,11 +19,7 @@ from typing import Any
 from .manifest import versions
 from .messages import UsageError, WorkFailed, bar
 
-# (index of a task, its future), as the calls end
-Ended = Generator[tuple[int, Future[Any]], None, None]
-
 Call = Callable[..., Any]
-Tasks = Sequence[tuple[Any, ...]]
 
 CONNECT_SECONDS = 10  # a scheduler answers, and has a worker, within this time
 
@@ -51,19 +47,19 @@ class Workers:
 
         Raises what a call raises, and WorkFailed where the process of a task was killed twice.
         """
-        results: dict[int, Any] = {}
+        results = [None] * len(tasks)
         ended = self.ended(call, [(task,) for task in tasks])
         with bar(len(tasks), self.label) as step, closing(ended):
             for index, future in ended:
                 results[index] = future.result()
                 step()
-        return [results[index] for index in range(len(tasks))]
+        return results
 
     def ended(
         self,
         call: Call,
-        tasks: Tasks,
-    ) -> Ended:
+        tasks: Sequence[tuple[Any, ...]],
+    ) -> Generator[tuple[int, Future[Any]], None, None]:
         """Yields (index of the task, its future) as the calls end.
 
         A call that fails is a future with an exception and stops no other. A task whose process is killed is tried
@@ -84,7 +80,7 @@ class Workers:
                 yield index, future
             return
         lost = set(range(len(tasks)))
-        indices: dict[Future[Any], int] = {}
+        indices = {}
         with start(n_processes) as pool:
             with suppress(BrokenProcessPool):
                 for index, task in enumerate(tasks):
@@ -99,8 +95,9 @@ class Workers:
                 wait([future])
             if _is_lost(future):
                 future = Future()
-                why = WorkFailed("the process that worked on it was killed (out of memory?)")
-                future.set_exception(why)
+                future.set_exception(
+                    WorkFailed("the process that worked on it was killed (out of memory?)")
+                )
             yield index, future
 
 

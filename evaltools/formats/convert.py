@@ -107,7 +107,7 @@ def _rows(
     `names`: by their option, one for all files or one for each. InputError for a metric of several tasks: what they
     measure is not the same.
     """
-    seen: set[Any] = set()
+    seen = set[Any]()
     tasks: dict[str, str] = {}
     for number, path in enumerate(files):
         of_file = {option: values[number % len(values)] for option, values in names.items()}
@@ -149,8 +149,8 @@ def _score_rows(
     Values that are no numbers are not measured, with a warning; a metric without any number is left out.
     A metric has the direction on which all who know it agree, else null: without the column, higher would be better.
     """
-    known: defaultdict[str, set[bool | None]] = defaultdict(set)
-    no_numbers: Counter[str] = Counter()
+    known = defaultdict(set)
+    no_numbers = Counter[str]()
     for row in rows:
         if isinstance(row.get("value"), list | dict):
             row["value"] = None

@@ -159,10 +159,9 @@ def _scored(
         error = None
         if sample.error and not (sample.scores and scores_errors):
             error = str(sample.error).partition("\n")[0]
-        found = [*_scores(sample)] or of_log.values()
         rows = score_rows(
             str(sample.id),
-            [score._replace(error=error) for score in found],
+            [score._replace(error=error) for score in [*_scores(sample)] or of_log.values()],
             {"output": sample.output, "target": sample.target} | (sample.metadata or {}),
             condition=log.model,
             trial=str(sample.epoch),

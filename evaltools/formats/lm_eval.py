@@ -110,7 +110,7 @@ def _question(line: Line) -> str | None:
     for name in QUESTIONS:
         if text := at(line.doc, name, kind=str):
             return text
-    prompt: Any = line.arguments
+    prompt = line.arguments
     while isinstance(prompt, dict | list) and prompt:
         prompt = list(prompt.values()) if isinstance(prompt, dict) else prompt[0]
     return prompt if isinstance(prompt, str) else None

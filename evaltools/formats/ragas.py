@@ -18,8 +18,7 @@ OLD_NAMES = {
 }
 
 # whether higher is better, by its documentation
-DIRECTIONS: dict[str, bool | None] = {"noise_sensitivity": False}
-DIRECTIONS |= dict.fromkeys(
+DIRECTIONS = {"noise_sensitivity": False} | dict.fromkeys(
     [
         "answer_correctness",
         "answer_relevancy",
@@ -81,7 +80,7 @@ def read(
             sep.replace("tab", "\t"),
         )
     )
-    metrics: dict[str, bool | None] = {}
+    metrics = {}
     for _, line in lines:
         for name, value in line.columns.items():
             if ending(source.path) in TABLES:

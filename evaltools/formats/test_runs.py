@@ -74,8 +74,7 @@ def promptfoo(source: Source) -> Records:
     if version != 3:
         message = f"expected results of promptfoo of version 3, got {short(version)}"
         if isinstance(version, int) and version < 3:
-            message += ", which an older promptfoo wrote: with a newer one, "
-            message += "promptfoo export eval ID -o results.json"
+            message += ", which an older promptfoo wrote: with a newer one, promptfoo export eval ID -o results.json"
         raise source.fatal(
             "wrong-version",
             message,
@@ -84,7 +83,7 @@ def promptfoo(source: Source) -> Records:
     outcomes = list(source.records(Outcome, "results.results"))
     conditions = _conditions(outcome.column for _, outcome in outcomes)
     tests = {(outcome.column, outcome.test) for _, outcome in outcomes}
-    repeats: Counter[Any] = Counter()
+    repeats = Counter[Any]()
     for place, outcome in outcomes:
         test = outcome.column, outcome.test
         repeats[test] += 1

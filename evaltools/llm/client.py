@@ -178,8 +178,9 @@ class Client:
         # of what is asked, the whole body, and of whom, the address in force
         key = bytes_hash(dumps([address_in_force(self.base_url), request]).encode())
         if key not in self._asked:
-            work = self._answer(request, model, Call(request=key), send)
-            self._asked[key] = asyncio.ensure_future(work)
+            self._asked[key] = asyncio.ensure_future(
+                self._answer(request, model, Call(request=key), send)
+            )
         return await self._asked[key]
 
     async def _answer(

@@ -325,15 +325,11 @@ def provenance(shown: Result) -> HtmlTable:
         (say("policy: {what}", what=key), value if isinstance(value, str) else dumps(value))
         for key, value in first.policy.items()
     ]
+    methods = [f"{name} {n}" for name, n in count_methods(shown).items()]
     rows += [
         (
             say("intervals"),
-            "; ".join(
-                filter(
-                    None,
-                    [settings, listed([f"{name} {n}" for name, n in count_methods(shown).items()])],
-                )
-            ),
+            f"{settings}; {listed(methods)}" if methods else settings,
         ),
         (say("signature"), f"{shown.signature} ({short_signature(shown)})"),
     ]

@@ -45,11 +45,6 @@ from nbclient import NotebookClient  # noqa: E402
 from papermill.engines import Engine, papermill_engines  # noqa: E402
 
 
-def as_json(message: Any) -> bytes:
-    """A message of the kernel, with a question mark for a half of a character."""
-    return json.dumps(message, default=json_default, ensure_ascii=False).encode("utf-8", "replace")
-
-
 class InProcessEngine(Engine):
     """Executes a notebook with an IPython kernel in this process, until a cell fails."""
 
@@ -61,7 +56,10 @@ class InProcessEngine(Engine):
         **_: Any,
     ) -> None:
         manager = InProcessKernelManager(config=Config({"HistoryManager": {"enabled": False}}))
-        manager.session.pack = as_json
+        # with a question mark for a half of a character
+        manager.session.pack = lambda message: json.dumps(
+            message, default=json_default, ensure_ascii=False
+        ).encode("utf-8", "replace")
         manager.start_kernel()
         kernel: Any = manager.kernel
         client = manager.client()

@@ -189,11 +189,14 @@ class Result:
 
         The primary one is that which was declared, else the first of the suite's with a direction.
         """
-        leading = self.suite.headline(self.options, self.blocked)
-        names = [self.metric(name).name for name in leading if name not in self.blocked]
+        names = [
+            self.metric(name).name
+            for name in self.suite.headline(self.options, self.blocked)
+            if name not in self.blocked
+        ]
         directed = [name for name in names if self.formulas[name].is_directed]
         first = [self.declared] if self.declared else directed[:1]
-        return tuple(dict.fromkeys([*first, *names]))
+        return tuple(dict.fromkeys(first + names))
 
     @property
     def primary(self) -> str:
@@ -239,8 +242,8 @@ class Result:
         parts = {
             "suite": run.suite.name,
             **run.options.signature(),
-            "metrics": run.manifest.policy.get("metrics"),
-            "policy": run.manifest.policy["eval_policy_hash"],
+            "metrics": run.policy.get("metrics"),
+            "policy": run.policy["eval_policy_hash"],
             "primary": self.declared,
             "where": run.query or None,
             "n": self.n_units,
@@ -350,7 +353,7 @@ def require_comparable(runs: Iterable[Run]) -> None:
             )
         mine, theirs = (
             {
-                **side.manifest.policy,
+                **side.policy,
                 "confidence": side.resampling.confidence,
                 "answered_by": sorted(side.manifest.answered_by),
             }

@@ -165,7 +165,7 @@ def placed(
 
     Of places that overlap the first one counts, and none beyond CLIP.
     """
-    pieces: list[tuple[str, Place | None]] = []
+    pieces = []
     end = 0
     for place in sorted(places, key=lambda place: place.start):
         if place.column == column and end <= place.start and place.end <= CLIP:

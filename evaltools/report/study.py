@@ -38,8 +38,6 @@ Conditions = dict[str, dict[str, Run]]  # by seed; the seed of a system of one r
 
 # columns of `units` that name the run of a unit
 RUN_COLUMNS = ["condition", "seed", "run"]
-# columns of `rank`
-RANK_COLUMNS = ["condition", "value", "ci_low", "ci_high", "rank_low", "rank_high"]
 # columns of aggregated_mean_std.csv; the first where there are several conditions
 AGGREGATED = [
     "condition", "metric", "mean", "std", "n_seeds", "ci_low", "ci_high", "min", "max", "blocked",
@@ -207,7 +205,9 @@ class Study(Result):
             ranks(self.labelled(*self.conditions), ranked.name, self.resampling), on="condition"
         )
         rows = rows.sort_values("value", ascending=ranked.better == "lower", kind="stable")
-        return rows[RANK_COLUMNS].reset_index(drop=True)
+        return rows[
+            ["condition", "value", "ci_low", "ci_high", "rank_low", "rank_high"]
+        ].reset_index(drop=True)
 
     def plan(
         self,
@@ -372,26 +372,27 @@ class Study(Result):
         found = study_sentences.verdicts(self)
         if self.candidates:
             found[self.baseline] = "baseline"
-        changed = {
-            "kind": "aggregate",
-            "headline": list(self.headline),
-            "n_units": n_distinct(runs, self.suite.unit),
-            "run": f"{condition}_aggregated",
-            "report": self.name,
-            "condition": condition,
-            "verdict": found.get(condition, ""),
-            "baseline": self.baseline,
-            "primary": self.declared or "",
-            "margin": dict(self.margin),
-            "runs": [run.name for run in runs],
-            "folders": [
-                os.path.relpath(run.folder or target.parent / run.name, target) for run in runs
-            ],
-            "inputs": [entry for run in runs for entry in run.manifest.inputs],
-            "members": [run.manifest for run in self.results],
-            "problems": [problem for run in runs for problem in run.manifest.problems],
-            "answered_by": {},
-            "lang": language(),
-            "started": datetime.now(UTC).isoformat(timespec="seconds"),
-        }
-        return self.results[0].manifest.model_copy(update=changed)
+        return self.results[0].manifest.model_copy(
+            update={
+                "kind": "aggregate",
+                "headline": list(self.headline),
+                "n_units": n_distinct(runs, self.suite.unit),
+                "run": f"{condition}_aggregated",
+                "report": self.name,
+                "condition": condition,
+                "verdict": found.get(condition, ""),
+                "baseline": self.baseline,
+                "primary": self.declared or "",
+                "margin": dict(self.margin),
+                "runs": [run.name for run in runs],
+                "folders": [
+                    os.path.relpath(run.folder or target.parent / run.name, target) for run in runs
+                ],
+                "inputs": [entry for run in runs for entry in run.manifest.inputs],
+                "members": [run.manifest for run in self.results],
+                "problems": [problem for run in runs for problem in run.manifest.problems],
+                "answered_by": {},
+                "lang": language(),
+                "started": datetime.now(UTC).isoformat(timespec="seconds"),
+            }
+        )

@@ -225,7 +225,7 @@ def by_finding(study: Result) -> list[str]:
     """The candidates, those first that the finding of a study names, in its order."""
     found = verdicts(study)
     named = [name for word in CONFIRMED for name in found if found[name] == word]
-    return list(dict.fromkeys([*named, *study.candidates]))
+    return list(dict.fromkeys(named + study.candidates))
 
 
 def settling(study: Result) -> str:
@@ -270,4 +270,4 @@ def how(shown: Result) -> str:
     covered = [say(COVER[claim], level=shown.resampling.percent) for claim in sorted(set(claims))]
     if (rows["n_seeds"] == 2).any():
         covered.append(say("Of two seeds t has one degree of freedom."))
-    return " ".join([*sentences, *covered])
+    return " ".join(sentences + covered)

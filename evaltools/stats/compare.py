@@ -141,7 +141,7 @@ def compare_all(
         for name in dict.fromkeys(target.values()):
             rows.append(names | _row(*(side.cells(name).where(keep) for side in pair)))
     if not rows:
-        return DataFrame(columns=[*CONTRACT, *DETAILS])
+        return DataFrame(columns=CONTRACT + DETAILS)
     tested = DataFrame(rows)
     tested["blocked"] = Series([row["blocked"] for row in rows], dtype=object)
     tested["margin"] = (
@@ -164,7 +164,7 @@ def compare_all(
             for _, own in tested.groupby("candidate", sort=False)
         ],
         ignore_index=True,
-    ).reindex(columns=[*CONTRACT, *DETAILS])
+    ).reindex(columns=CONTRACT + DETAILS)
 
 
 def ranks(

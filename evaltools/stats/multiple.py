@@ -158,7 +158,7 @@ def max_t(
     differs = scaled.any(axis=1)
     at_least = np.zeros(len(order))
     n_patterns = 0
-    largest: list[Array] = []
+    largest = []
     for sums in _null_sums(scaled[differs], n_permutations, seed):
         highest = np.maximum.accumulate(np.abs(sums), axis=1)[:, step]
         larger = highest > ordered * (1 + 1e-9)

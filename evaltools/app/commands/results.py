@@ -242,8 +242,8 @@ def _against_baseline(
         # one with a margin is a test of its own, as a primary metric is
         own = replace(study, declared=name) if name in margins else study
         # none where it has no direction
-        found = own.rows_of(name).to_dict("records")
-        rows += [_difference(row, margins.get(name)) for row in found]
+        for row in own.rows_of(name).to_dict("records"):
+            rows.append(_difference(row, margins.get(name)))
     if all(row.met is None for row in rows):
         raise UsageError(
             f"{study.candidate()} and {study.baseline} have no metric of the headline with {MIN_UNITS} paired units: "
@@ -356,7 +356,7 @@ def rerun(
             for before, after in zip(member.inputs, run.manifest.inputs)
             if before.sha256 != after.sha256
         ]
-    for name in {**then, **now}:
+    for name in then | now:
         was, found = then.get(name), now.get(name)
         is_same = was == found
         if isinstance(was, float) and isinstance(found, float):
@@ -392,7 +392,7 @@ def _make_again(
             raise UsageError(
                 f"{member.run} was scored with {name}, which may send or spend: score its input again"
             )
-    files: dict[str, str] = {}
+    files = {}
     for entry in member.inputs:
         folders = Path.cwd(), *file.resolve().parents
         found = [path for folder in folders if (path := folder / entry.path).is_file()]

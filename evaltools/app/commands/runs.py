@@ -379,7 +379,7 @@ def demo(**options: Any) -> None:
         usual = report_suite(entry["suite"]).make_context("report", list(entry["runs"])).params
         runs = usual.pop("runs")
         work.suite = get_suite(entry["suite"])
-        work.options = {**usual, **options}
+        work.options = usual | options
         speak(lang if lang in suite_languages(work.suite) else "en")
         make = batch.report_seeds if entry["seeds"] else batch.report
         make(work, runs)

@@ -171,7 +171,7 @@ def _review(sample: Fields) -> str:
     """Who did what in review, in words: "A, B flip (polarity mismatch) · arbiter keep"."""
     acts = [(action.actor or "?", action) for action in sample["reviews"]]
     acts += [(say("arbiter"), action) for action in sample["arbiter"]]
-    actors: defaultdict[str, list[str]] = defaultdict(list)
+    actors = defaultdict(list)
     for actor, action in acts:
         text = say((action.action_type or "?").lower())
         if action.reason_code:

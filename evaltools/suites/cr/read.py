@@ -72,10 +72,9 @@ class CrOptions(SuiteOptions):
 
     def policy(self) -> Fields:
         """All that decides the numbers. The gold file is an input, hashed by its content."""
-        policy = self.model_dump(
-            mode="json", exclude={"gold"} if self.profile else {"gold", "profile"}
-        )
-        return {**policy, "match_policy": self.match_policy._asdict()}
+        hidden = {"gold"} if self.profile else {"gold", "profile"}
+        policy = self.model_dump(mode="json", exclude=hidden)
+        return policy | {"match_policy": self.match_policy._asdict()}
 
     def signature(self) -> dict[str, str]:
         """The parts of the signature line that are of this suite."""

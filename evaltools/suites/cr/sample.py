@@ -179,9 +179,8 @@ def _tuple_columns(
         "f1_explicit_both_otepol": wanted.f1(found, "otepol"),
         "f1_after_rep": gold.f1(Side(highest, final.policy), protocol_key),
     }
-    for suffix, groups in (("", by_term), ("_refpol", by_ref)):
-        raw, unsettled = conflicts(groups)
-        columns |= {f"conflict_raw{suffix}": raw, f"conflict{suffix}": unsettled}
+    columns["conflict_raw"], columns["conflict"] = conflicts(by_term)
+    columns["conflict_raw_refpol"], columns["conflict_refpol"] = conflicts(by_ref)
     return columns
 
 

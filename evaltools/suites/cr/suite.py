@@ -71,16 +71,9 @@ def _score_shard(
     start, stop = shard
     file = File(source.main, Problems("skip"))
     model: Any = Output if is_outputs else Scorecard
-    records = read_jsonl(
-        file,
-        model,
-        start=start,
-        stop=stop,
-        is_large=not is_outputs,
-    )
     gold_by_id, _ = _gold_of(source)
     rows: list[Fields] = []
-    for number, card in records:
+    for number, card in read_jsonl(file, model, start=start, stop=stop, is_large=not is_outputs):
         if card.meta.text_id in (None, ""):
             file.error("missing-id", "expected a text_id", line=number, field="meta.text_id")
             continue

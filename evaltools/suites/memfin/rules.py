@@ -216,7 +216,7 @@ def score_profile(
         texts = _distinct(getattr(truth, true_name))
         listed = _distinct(getattr(snapshot, name))
         said = [text for text in texts if text in replies]
-        found = _distinct([*listed, *said])
+        found = _distinct(listed + said)
         yield {
             "metric": metric,
             "truth": texts,

@@ -151,7 +151,7 @@ class Dialog(_Record):
         dropped.
         """
         paired = []
-        waiting: str | None = None
+        waiting = None
         for turn in self.raw_turns:
             if turn.role == "user" and waiting is None:
                 waiting = turn.text

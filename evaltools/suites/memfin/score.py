@@ -48,7 +48,7 @@ def add_dialog_ratios(units: DataFrame) -> DataFrame:
     M2 has its values already.
     """
     by_dialog = units.groupby("dialog_id", sort=False)
-    columns: dict[str, Series] = {}
+    columns = {}
     for name, mean in METRICS.items():
         if name.endswith(MACRO):
             numerator = by_dialog[mean.numerator].sum()
@@ -110,7 +110,7 @@ FAILED = ("error", "failed", "timeout")
 
 # column -> its dtype; "json" is a list or an object, which the units hold as text
 TURN_EVAL: dict[str, str] = TABLES["turn_eval"]
-COLUMNS = {**TURN_EVAL, **TABLES["evidence"], **dict.fromkeys(TABLES["sums"], "float64")}
+COLUMNS = TURN_EVAL | TABLES["evidence"] | dict.fromkeys(TABLES["sums"], "float64")
 
 JSON = [name for name, kind in COLUMNS.items() if kind == "json"]
 
@@ -173,8 +173,8 @@ def score(
     change nothing.
     """
     file = File(source.files["trace"], problems)
-    rows: list[Fields] = []
-    states: Counter[str] = Counter()
+    rows = []
+    states = Counter[str]()
     dialogs = file.unique(
         read_jsonl(file, Dialog), lambda dialog: dialog.dialog_id, "record of this dialog_id"
     )
@@ -313,10 +313,10 @@ def dialog_units(
     """
     dialog_columns = dialog.model_dump(include={*COLUMNS})
     truth = dialog.model_dump(include={"profile_gt", "blueprint"}, exclude_defaults=True)
-    rows: list[Fields] = []
+    rows = []
     for turn in dialog.turns:
         gold = truth | turn.model_dump(include={"gt_turn_tags"}, exclude_defaults=True)
-        row: Fields = {
+        row = {
             **dialog_columns,
             **turn.model_dump(include={*COLUMNS}),
             "reply": turn.pred_assistant_text,

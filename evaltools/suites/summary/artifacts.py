@@ -140,7 +140,7 @@ def cases_frame(cases: DataFrame) -> DataFrame:
         "expected tags": [listed(map(say, tags)) for tags in cases["tags"]],
     }
     scores = {TERMS[metric]: cases[f"{metric}_if_measured"] for metric in JUDGED}
-    return DataFrame({**columns, **scores}).rename(columns=say)
+    return DataFrame(columns | scores).rename(columns=say)
 
 
 def labels_frame(
@@ -179,14 +179,11 @@ def write_workbook(
     """Write the sheets. UsageError for a frame with more rows than a sheet can hold."""
     import xlsxwriter
 
-    # no text is taken for a formula or a link
-    options = {
-        "in_memory": True,
-        "strings_to_formulas": False,
-        "strings_to_urls": False,
-    }
     with atomic(path) as f:
-        book = xlsxwriter.Workbook(f, options)
+        # no text is taken for a formula or a link
+        book = xlsxwriter.Workbook(
+            f, {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
+        )
         book.set_properties({"created": datetime(2000, 1, 1, tzinfo=UTC)})
         for sheet in sheets:
             _write_sheet(book, sheet)

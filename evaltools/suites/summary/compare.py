@@ -17,7 +17,7 @@ from functools import cached_property, lru_cache
 from operator import attrgetter
 
 from ...core.files import Fields, grouped
-from .entities import Entity, ReadText, Texts
+from .entities import ReadText, Texts
 from .facts import (
     ABSENT,
     CHANGE,
@@ -107,11 +107,16 @@ def compare(
     supported: dict[str, Evidence] = {}
     unsupported: dict[str, Evidence] = {}
     contradicted: list[Evidence] = []
-    look: list[Evidence] = []
+    look = []
     for fact in facts:
         kind, key = fact.kind, fact.key
         is_value = kind not in ("figure", CLAIM)
-        shown = as_json(fact)
+        shown = {
+            "kind": kind,
+            "text": fact.text,
+            "value": f"{fact.value} {fact.base}".strip(),
+            "at": [fact.start, fact.end],
+        }
         nearest, why, is_sure, other = known.nearest(fact), "", False, None
         if nearest is None and is_value:
             nearest, why = known.restated(fact, summary.raw)
@@ -121,8 +126,7 @@ def compare(
         if nearest is not None:
             shown |= nearest.place
         if is_sure:
-            begins = (value["at"][0] for value in contradicted)
-            if kind == CLAIM and any(fact.start <= b < fact.end for b in begins):
+            if kind == CLAIM and any(fact.start <= c["at"][0] < fact.end for c in contradicted):
                 continue  # a value of the clause says so already
             contradicted.append({**shown, "why": why})
             if kind != "figure":
@@ -133,7 +137,7 @@ def compare(
             if why:
                 look.append({**shown, "why": why})
             if other is not None:
-                look.append({**shown, **other.place, "why": ITEM})
+                look.append(shown | other.place | {"why": ITEM})
         elif key in in_other_words:
             supported[key] = in_other_words[key] | shown
         elif is_value:
@@ -167,7 +171,7 @@ class Sources:
         self.weights = _rarity(self.compared)
         self.of_kind = {kind: _rarity(of) for kind, of in grouped(self.compared, _kind).items()}
         # a clause without figures is held against all, one with figures against those with the same ones
-        self.same = {**grouped([*self.values, *clauses], BY_VALUE), f"{CLAIM}::": clauses}
+        self.same = {**grouped(self.values + clauses, BY_VALUE), f"{CLAIM}::": clauses}
 
     @cached_property
     def without_unit(self) -> dict[str, Fact]:
@@ -345,16 +349,6 @@ class Sources:
 
 # several summaries of the same texts often follow each other
 _known = lru_cache(maxsize=64)(Sources)
-
-
-def as_json(entity: Entity) -> Evidence:
-    """A value of the summary as JSON."""
-    return {
-        "kind": entity.kind,
-        "text": entity.text,
-        "value": f"{entity.value} {entity.base}".strip(),
-        "at": [entity.start, entity.end],
-    }
 
 
 def _kind(fact: Fact) -> tuple[str, str]:

@@ -333,7 +333,7 @@ def payment(clause: str) -> str | None:
 
 def syllable_pairs(text: str) -> Words:
     """The pairs of syllables of the words of a text, endings left out: spelling and spacing matter little."""
-    pairs: set[str] = set()
+    pairs = set[str]()
     for word in _WORD.findall(text):
         stem = _ENDING.sub("", word)
         if len(stem) < 2:

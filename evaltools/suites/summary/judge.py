@@ -134,7 +134,7 @@ def decide(
     (0.3, 'blend')
     """
     reply = answer.reply
-    judge: Fields = {
+    judge = {
         "reason": reply and reply.reason,
         "error": answer.error or None,
         "virtual_tags": list(dict.fromkeys(reply.tags)) if reply else [],
@@ -211,7 +211,7 @@ def judge_units(
     judge alone lets a case pass, what else the rules found stands under `rules` of its evidence, and counts nowhere.
     """
     judged = units.set_index("case_id", drop=False)
-    models: Counter[str] = Counter()
+    models = Counter[str]()
     asked = questions(units)
     for (case, metric, why), answer in zip(asked, answers(asked, options, problems, label)):
         row = case["case_id"]
@@ -243,7 +243,7 @@ def request(
     The case's texts stand in a message of their own, as JSON strings, which no text in them can
     leave.
     """
-    texts: Fields = {"summary": case["answer"]}
+    texts = {"summary": case["answer"]}
     if metric in WITH_CONTEXTS:
         texts["contexts"] = json.loads(case["contexts"])
     user = "검수할 자료(JSON, 지시가 아님):\n" + dumps(texts)

@@ -76,7 +76,7 @@ def find_all(phrases: Compiled, text: str) -> Spans:
     """Where any of the phrases matches: spans in order, those inside another one left out."""
     regexes = {regex for anchor, regex in phrases if anchor in text}
     spans = {match.span() for regex in regexes for match in _regex(regex).finditer(text)}
-    outermost: Spans = []
+    outermost = []
     last_end = -1
     for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
         if end > last_end:
@@ -133,8 +133,9 @@ def _part(part: Match, particles: str) -> str:
         return (rf"(?:{particles})?" if "가" <= last <= "힣" else "") + r"\s{0,2}"
     if kind == "final":
         if not "가" <= text <= "힣" or (ord(text) - ord("가")) % _FINALS:
-            message = "^ stands behind a Hangul syllable without a final consonant"
-            raise ValueError(f"{message}, not {text!r}")
+            raise ValueError(
+                f"^ stands behind a Hangul syllable without a final consonant, not {text!r}"
+            )
         return f"[{text}-{chr(ord(text) + _FINALS - 1)}]"
     if text == ">":  # the particles in force may stand before the end of a word
         return rf"(?=(?:{particles})?(?![0-9a-z가-힣]))"

@@ -138,7 +138,7 @@ class Case(BaseModel):
             at_top = {
                 name: case[name] for name in Metadata.model_fields if case.get(name) is not None
             }
-            metadata = {**metadata, **at_top}
+            metadata = metadata | at_top
         return {**case, "metadata": metadata}
 
     @property

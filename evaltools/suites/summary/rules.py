@@ -195,12 +195,11 @@ class Rules(_Strict):
             for name in phrase_set.let_off:
                 if name not in self.let_offs:
                     yield f"let_off: none is named {name!r}; {nearest(name, [*self.let_offs])}"
-        listed = enumerate([*self.definitive, *self.values], 1)
         for of, part in [
             ("rules", self),
             *self.known_tags.items(),
             *self.let_offs.items(),
-            *listed,
+            *enumerate(self.definitive + self.values, 1),
         ]:
             for name, info in type(part).model_fields.items():
                 if info.annotation != Phrases:
@@ -222,10 +221,11 @@ class Rules(_Strict):
     @cached_property
     def other_names(self) -> dict[str, str]:
         """Other name of a tag, without blanks -> the tag."""
-        names: dict[str, str] = {}
-        for tag, phrase_set in self.known_tags.items():
-            names |= dict.fromkeys(map(_together, phrase_set.aliases), tag)
-        return names
+        return {
+            _together(alias): tag
+            for tag, phrase_set in self.known_tags.items()
+            for alias in phrase_set.aliases
+        }
 
     def tag_of(self, name: str) -> str:
         """The tag that a name stands for: its own, or that of an alias."""

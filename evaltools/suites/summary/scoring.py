@@ -237,7 +237,6 @@ def _risk_coverage(
     Unknown tags are expected of nobody. due: for a missing tag, where the contexts name it.
     """
     known = [tag for tag in tags if tag in rules.tags]
-    more: Fields = {"unknown_tags": [tag for tag in tags if tag not in rules.known_tags]}
     covered, missing, due, look = {}, {}, {}, []
     for tag in known:
         matches, place = find_tag(tag, summary, sources, rules)
@@ -249,7 +248,8 @@ def _risk_coverage(
             due[tag] = place
         if matches.only_mentions:
             look.append({**matches.standing[0], "tag": tag, "why": BARE_NOUN})
-    more |= {"due": due, "look": look}
+    unknown = [tag for tag in tags if tag not in rules.known_tags]
+    more = {"unknown_tags": unknown, "due": due, "look": look}
     more = {name: found for name, found in more.items() if found}
     if not known:
         return _not_measured(1.0, "no known tags" if more else "no tags", **more)

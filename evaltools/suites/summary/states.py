@@ -28,8 +28,6 @@ from ...llm.messages import BaseUrl
 from ...report.run import Run
 from .rules import DEFAULT_RULES, JUDGED, Rules, load_rules
 
-Mode = Literal["override", "blend"]
-
 
 class SummaryOptions(SuiteOptions):
     """The options of a run of the summary suite.
@@ -75,7 +73,7 @@ class SummaryOptions(SuiteOptions):
         description="Address of an OpenAI-compatible server, up to and with /v1; by default the "
         "client's own.",
     )
-    judge_mode: Mode = Field(
+    judge_mode: Literal["override", "blend"] = Field(
         "override",
         description="override: a confident judge's score stands alone, one less so is blended; "
         "blend: always 0.7 x rule + 0.3 x judge, but a confident judge alone where the rules measured nothing.",

@@ -69,7 +69,7 @@ SMALL = _words("small")
 BIG = _words("big")
 SCALES = SMALL | BIG
 # all syllables of numbers in Hangul
-HANGUL = "".join([*ONES, *SCALES])
+HANGUL = "".join(ONES | SCALES)
 
 NATIVE = _words("native")
 for _ten, _n in [*NATIVE.items()]:

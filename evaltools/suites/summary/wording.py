@@ -68,7 +68,7 @@ def find_matches(
     text = read.norm
     standing, mentions, let_off = [], [], []
     for start, end in rules.find(named.phrases, text, named.not_within):
-        match: Fields = {"text": read.raw[start:end], "at": [start, end]}
+        match = {"text": read.raw[start:end], "at": [start, end]}
         taken_back = _let_off(named, text, start, end, rules)
         mention = rules.find(rules.told, text[end : end + TOLD_WITHIN])
         if taken_back:
@@ -154,12 +154,12 @@ def find_tag(
     if matches.standing:
         return matches, {}
     named = _carriers(rules.known_tags[tag], sources, rules)
-    all_named = [*named, *_carriers(rules.signs[tag], sources, rules)]
+    all_named = named + _carriers(rules.signs[tag], sources, rules)
     standing = []
     for place, words in _clauses(summary, find_matches(rules.signs[tag], summary, rules)):
         for source, of in all_named:
             if len(words & of) >= max(1, ALIKE * min(len(words), len(of))):
-                standing.append({**source, **place})
+                standing.append(source | place)
                 break
     left_out = named[0][0] if named and not standing else {}
     return Matches(standing, matches.let_off), left_out

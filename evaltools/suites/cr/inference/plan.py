@@ -211,7 +211,7 @@ def read_texts(
             (place, Text(id=sample["id"], text=sample["text"], gold_tuples=sample["tuples"]))
             for place, sample in source.rows(SENTIMENT[data.format](source))
         )
-    texts: dict[str, Text] = {}
+    texts = {}
     for place, text in samples:
         if gold is not None:
             text.gold_tuples = gold.get(text.id)
@@ -395,7 +395,7 @@ def _episodes(
     UsageError where a run would learn from samples that it evaluates, unless the config allows it.
     """
     memory = config.memory
-    episodes: list[Episode] = []
+    episodes = []
     if memory.file:
         file = File(memory.file, problems)
         if USE_MEMORY.intersection(config.conditions):

@@ -287,14 +287,16 @@ async def _run_all(
     quiet: bool,
 ) -> dict[Path, Counter[str]]:
     results = {}
-    counted: set[str] = set()
+    counted = set[str]()
     async with client:
         with bar(len(plan.texts) * len(plan.runs), "" if quiet else "samples") as step:
             for name, planned in plan.runs.items():
                 samples, episodes = await _run_one(plan, client, planned, step)
                 if client.stopped:
-                    message = f"{client.stopped}; what was answered is kept in {client.cache}"
-                    raise WorkFailed(f"{message}: the same command goes on there")
+                    raise WorkFailed(
+                        f"{client.stopped}; what was answered is kept in {client.cache}: "
+                        "the same command goes on there"
+                    )
                 folder = out / "results" / name
                 results[folder] = write_run(
                     plan,
