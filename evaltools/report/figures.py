@@ -96,10 +96,17 @@ def new_chart(heights: Sequence[float]) -> Iterator[Figure]:
 
     Letters are those of a column of a paper. The legend has a line an entry; the chart grows by these.
     """
-    sizes = {"xtick.labelsize": 7, "ytick.labelsize": 7, "legend.fontsize": 7, "axes.labelsize": 8}
     height = 0.6 + ROW * (sum(heights) + 1.5 * (len(heights) - 1))
     height = min(max(1.3, height), TALLEST)
-    with mpl.rc_context({**figure_style(), **sizes}):
+    with mpl.rc_context(
+        {
+            **figure_style(),
+            "xtick.labelsize": 7,
+            "ytick.labelsize": 7,
+            "legend.fontsize": 7,
+            "axes.labelsize": 8,
+        }
+    ):
         chart = Figure(figsize=(WIDTH, height), layout="constrained")
         chart.subplots(len(heights), height_ratios=heights)
         yield chart
