@@ -311,7 +311,7 @@ def one_sided_missing(
         )
         if pd.notna(row["delta_worst"]):
             text += (
-                "; were they all the worst, the difference over all {of} would be {delta_worst}, all the best, "
+                "; at the worst for {candidate} the difference over all {of} would be {delta_worst}, at the best "
                 "{delta_best}"
             )
             row |= {end: signed(row[end]) for end in ("delta_worst", "delta_best")}

@@ -91,13 +91,13 @@ class Metric(_Entry):
         super().__post_init__()
         try:
             low, high = map(float, self.limits)
-            float(self.empty or 0)
+            is_within = low <= float(high if self.empty is None else self.empty) <= high
         except (TypeError, ValueError):
-            low = high = math.nan  # refused below
-        if not low < high:
+            is_within = False
+        if not (is_within and low < high and self.numerator):
             raise UsageError(
-                f"metric {self.name!r}: expected bounds as (low, high), low below high, and empty as a "
-                f"number, got {self.bounds!r} and {self.empty!r}"
+                f"metric {self.name!r}: expected bounds as (low, high), low below high, empty as a number within "
+                f"them, and a numerator, got {self.bounds!r}, {self.empty!r} and {self.numerator!r}"
             )
         if self.bounds:
             object.__setattr__(self, "bounds", (low, high))

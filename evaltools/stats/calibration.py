@@ -43,8 +43,8 @@ HIDDEN = 0.25
 
 # the columns of calibration.csv, in order
 COLUMNS = (
-    "metric", "n", "n_labelled", "raters", "rater_kappa", "judge_kappa", "tpr", "tpr_low", "tpr_high", "tnr",
-    "tnr_low", "tnr_high", "judge_mean", "labels_mean", "labels_low", "labels_high", "corrected_mean",
+    "metric", "n", "n_labelled", "raters", "n_twice", "rater_kappa", "n_clear", "judge_kappa", "tpr", "tpr_low",
+    "tpr_high", "tnr", "tnr_low", "tnr_high", "judge_mean", "labels_mean", "labels_low", "labels_high", "corrected_mean",
     "corrected_low", "corrected_high",
 )  # fmt: skip
 
@@ -55,9 +55,10 @@ def calibrate(
     """How scores (`read_scores`) agree with labels (`read_labels`), and the mean that people would give: (frame, notes).
 
     The frame has COLUMNS, a row a metric that has labels; null: not measured. Notes are a sentence for each metric with
-    labels of cases that were not measured or not drawn at random, and one for all with fewer than MIN_LABELS. Several
-    raters of a case count as their mean. What was not `measured` takes no part. A score passes from its `threshold` on,
-    from 0.5 where it has none.
+    labels of cases that were not measured or not drawn at random, or with fewer than MIN_LABELS. Several
+    raters of a case count as their mean: `rater_kappa` is of the `n_twice` cases with at least two labels, judge_kappa,
+    tpr and tnr of the `n_clear` that not as many raters call good as bad. What was not `measured` takes no part. A score
+    passes from its `threshold` on, from 0.5 where it has none.
 
     >>> cases = [f"c{i}" for i in range(60)]
     >>> scores = pd.DataFrame({"case_id": cases, "metric": "m", "score": [0.0, 1.0] * 30})
@@ -68,7 +69,7 @@ def calibrate(
     0      m  60          40         0.5            0.75
     """
     scores = scores[scores["measured"]]
-    rows, notes, few = [], [], []
+    rows, notes = [], []
     for metric, votes in labels.groupby("metric", sort=False):
         cases = scores[scores["metric"] == metric]
         is_used = votes["case_id"].isin(cases["case_id"])
@@ -103,17 +104,15 @@ def calibrate(
         }
         if n < MIN_LABELS:
             n_alike = (clear["passed"] == clear["good"]).sum()
-            few.append(f"{metric} in {n_alike} of {len(clear)} cases")
+            notes.append(
+                f"{metric}: fewer than {MIN_LABELS} labels correct no mean; score and label agree in {n_alike} of "
+                f"{len(clear)} cases"
+            )
         else:
             for name, weight in (("labels", 0.0), ("corrected", None)):
                 found = corrected_mean(score, label, confidence, weight)
                 row |= dict(zip((f"{name}_mean", f"{name}_low", f"{name}_high"), found))
         rows.append(row)
-    if few:
-        agreeing = ", ".join(few)
-        notes.append(
-            f"fewer than {MIN_LABELS} labels correct no mean; score and label agree: {agreeing}"
-        )
     return DataFrame(rows, columns=list(COLUMNS)), notes
 
 
@@ -159,7 +158,7 @@ def _agreement(
     votes: DataFrame,
     confidence: float,
 ) -> Fields:
-    """raters, kappas, TPR and TNR with Wilson's intervals; the raters alone unless every label is 0 or 1."""
+    """raters, kappas, TPR and TNR with Wilson's intervals, of how many; raters alone unless every label is 0 or 1."""
     row: Fields = {"raters": votes["rater"].nunique()}
     if not votes["label"].isin([0, 1]).all():
         return row
@@ -171,32 +170,40 @@ def _agreement(
             row[f"{name}_low"], row[f"{name}_high"] = wilson(
                 right.mean(), len(right), ndtri(0.5 + confidence / 2)
             )
-    row["judge_kappa"] = kappa_of(DataFrame({"people": good, "judge": passed}))
-    row["rater_kappa"] = kappa_of(votes.pivot_table("label", "case_id", "rater"))
-    return row
+    sheet = votes.pivot_table("label", "case_id", "rater")
+    return row | {
+        "judge_kappa": kappa_of(DataFrame({"people": good, "judge": passed})),
+        "n_clear": len(clear),
+        "rater_kappa": kappa_of(sheet),
+        "n_twice": (sheet.count(axis=1) > 1).sum(),
+    }
 
 
 def kappa_of(sheet: DataFrame) -> float:
-    """Cohen's kappa of two raters, Fleiss' of more, over the subjects that all have.
+    """Cohen's kappa of two raters, Fleiss' of more, over the subjects that have at least two votes.
 
-    `sheet`: a row a subject, a column a rater; null where a rater did not vote.
+    `sheet`: a row a subject, a column a rater; null where a rater did not vote. Of more raters those may be any: a
+    subject's share of pairs that agree, and of each category, is of its own votes (Gwet, "Handbook of inter-rater
+    reliability", 2014).
 
-    nan without such a subject, for one rater, and where one category is all that was chosen.
+    nan without such a subject, and where one category is all that was chosen.
 
     >>> sheet = pd.DataFrame({"a": ["x", "x", "y"], "b": ["x", "y", "y"]})
     >>> float(round(kappa_of(sheet), 3))
     0.4
     """
-    full = sheet.dropna()
-    n = len(full.columns)
-    if n < 2 or full.empty:
+    sheet = sheet[sheet.count(axis=1) > 1].dropna(axis=1, how="all")
+    if sheet.empty:
         return np.nan
-    codes, categories = pd.factorize(full.to_numpy().ravel())
     # (subjects, raters, categories): 1 for what was chosen
-    votes = np.eye(len(categories))[codes].reshape(*full.shape, -1)
-    agreed = ((votes.sum(axis=1) ** 2).sum(axis=1) - n).mean() / (n * (n - 1))
-    shares = votes.mean(axis=0)
-    by_chance = shares.prod(axis=0).sum() if n == 2 else (shares.mean(axis=0) ** 2).sum()
+    votes = np.stack([sheet == category for category in pd.unique(sheet.stack())], axis=-1)
+    counts = votes.sum(axis=1)
+    n = counts.sum(axis=1, keepdims=True)
+    agreed = (counts * (counts - 1) / (n * (n - 1))).sum(axis=1).mean()
+    if len(sheet.columns) == 2:
+        by_chance = votes.mean(axis=0).prod(axis=0).sum()
+    else:
+        by_chance = ((counts / n).mean(axis=0) ** 2).sum()
     return (agreed - by_chance) / (1 - by_chance) if by_chance < 1 else np.nan
 
 
@@ -224,6 +231,7 @@ class Row(BaseModel):
     model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True, frozen=True)
     case_id: str = Field(min_length=1, description="case, 사례")
     metric: str = Field(min_length=1)
+    label: object = None
 
 
 class Scored(Row):
@@ -238,6 +246,7 @@ class Label(Row):
     """A row of a file of labels; without a label it counts as not labelled yet."""
 
     label: Share | None
+    score: Annotated[float | object, Field(union_mode="left_to_right")] = None
     rater: Annotated[str, BeforeValidator(lambda name: name or "")] = ""
 
 
@@ -269,7 +278,7 @@ def label_value(value: Any, scale: tuple[float, float] = (0, 1)) -> Any:
 
 
 def read_scores(file: File) -> DataFrame:
-    """case_id, metric, score (0..1), threshold, measured of the rows of a file of scores.
+    """case_id, metric, score (0..1), threshold, measured, label (as it is written) of the rows of a file of scores.
 
     Not `measured` is a row without a score, or with a number that only stands for one; without that column all scores
     are. summary_scores.csv is such a file, summary_scores.xlsx too. Reports what is wrong by line, also a case that has
@@ -277,7 +286,7 @@ def read_scores(file: File) -> DataFrame:
     """
     frame = DataFrame(
         _read(file, Scored, "score"),
-        columns=["case_id", "metric", "score", "threshold", "measured"],
+        columns=["case_id", "metric", "score", "threshold", "measured", "label"],
     )
     frame = frame.astype({"score": float, "threshold": float, "measured": bool})
     if frame["score"].isna().all():
@@ -294,14 +303,18 @@ def read_labels(
     """case_id, metric, label (0..1), rater ("" where none is named) of a file of labels.
 
     A row without a label counts as not labelled yet. scale: what 0 and 1 are written as. Reports by line what is
-    wrong: a label of another scale, a case that is not in the `scores`, a second label of one rater.
+    wrong: a label of another scale, a case that is not in the `scores`, a second label of one rater; and with a warning
+    labels beside another score (a workbook of an earlier result).
     """
     in_scale = BeforeValidator(partial(label_value, scale=scale))
     field: Any = (Annotated[Share | None, in_scale], Field(description="사람 판정"))
     rows = _read(file, create_model("Label", __base__=Label, label=field), "label")
-    known = set(zip(scores["case_id"], scores["metric"]))
+    known = scores.set_index(["case_id", "metric"])["score"].to_dict()
+    n_other = 0
     for row in rows:
-        if (row["case_id"], row["metric"]) not in known:
+        key = row["case_id"], row["metric"]
+        n_other += row["score"] not in (None, known.get(key))
+        if key not in known:
             file.error(
                 "unknown-case",
                 f"the scores have no {row['metric']} of this case",
@@ -309,6 +322,11 @@ def read_labels(
                 id=row["case_id"],
                 field="case_id",
             )
+    if n_other:
+        file.warn(
+            "other-scores",
+            f"{n_other} of {len(rows)} labels stand beside another score: those of other summaries say nothing of these",
+        )
     return DataFrame(rows, columns=["case_id", "metric", "label", "rater"]).astype({"label": float})
 
 
@@ -324,7 +342,7 @@ def _read(
     rows = [
         (line, record.model_dump() | {"line": line})
         for line, record in read_table(file, model, lambda head: HEADS.get(head, head))
-        if getattr(record, "label", "") is not None
+        if what != "label" or record.label is not None
     ]
     if ending(file.path) == ".csv":
         for _, row in rows:

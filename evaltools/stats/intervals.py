@@ -254,18 +254,12 @@ def _joined(
 ) -> Interval:
     """The interval of a sum of parts, each with its sign, by that of each, joined by MOVER.
 
-    One unit says nothing of others, so that its effect can be anything within limits, and so an absent class of a run;
-    else no unit brings nothing.
+    One unit says nothing of others, so that its effect can be anything within limits, and so that of an absent class.
     """
     ends = []
     for part in parts:
         bound = interval_of(part, alpha, unseen=unseen)
-        unknown = (
-            (part.value, part.value)
-            if not part.n_units and (e.is_difference or e.parts)
-            else part.limits
-        )
-        ends.append(unknown if bound.method == "none" else bound[:2])
+        ends.append(part.limits if bound.method == "none" else bound[:2])
     return _within_limits(
         e,
         mover(

@@ -75,4 +75,4 @@ def test_what_is_missing_may_change_a_small_difference() -> None:
         "delta_best": 2e4,
     }
     (check,) = one_sided_missing(pd.DataFrame([row]), lambda x: number(x, signed=True))
-    assert check.message.endswith("all 60 would be +0.000047, all the best, +20,000")
+    assert check.message.endswith("all 60 would be +0.000047, at the best +20,000")

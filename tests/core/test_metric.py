@@ -34,6 +34,8 @@ def test_linear_rejects_what_is_no_sum_of_columns(bad: str) -> None:
         (lambda: metric("a", "x", "n", bounds=()), r"got \(\)"),
         (lambda: Metric(name="a", numerator="x", denominator="n", better="Lower"), "got 'Lower'"),  # type: ignore[arg-type]
         (lambda: metric("a", "x", "n", empty="0.x"), "empty as a number"),
+        (lambda: metric("a", "x", "n", bounds=(1, 5), empty=0), r"within.* got \(1, 5\), 0 and"),
+        (lambda: metric("a", "", "n"), "and a numerator, got None, None and ''"),
         (lambda: Mean(name="a", of=("x", "y", "x"), better="higher"), "other metrics, each once"),
         (lambda: Difference(name="a", minuend="x", subtrahend="x", better="none"), "each once"),
     ],

@@ -16,8 +16,12 @@ def kappa(**letters: str) -> float:
 def test_kappas_by_hand() -> None:
     # A KKDD against B KDDD: agreement 3/4, by chance (2*1 + 2*3) / 16 = 1/2
     assert kappa(A="KKDD", B="KDDD") == pytest.approx(0.5)
-    # a subject that not everyone rated takes no part
-    assert kappa(A="KKDD.K", B="KDDDK.") == pytest.approx(0.5)
+    # a subject with one vote takes no part, nor does a rater who is alone everywhere
+    assert kappa(A="KKDD.K.", B="KDDDK..", C="......K") == pytest.approx(0.5)
+    # of more raters two suffice: agreed (1 + 0 + 1/3) / 3, by chance K (1 + 1/2 + 2/3) / 3, D the rest
+    assert kappa(A="KK.", B="K.K", C=".DK", D="..D") == pytest.approx(
+        (4 / 9 - (13**2 + 5**2) / 18**2) / (1 - (13**2 + 5**2) / 18**2)
+    )
     # Fleiss: K 4/9, D 5/9; agreed (1 + 1/3 + 1) / 3 = 7/9, by chance 41/81
     assert kappa(A="KKD", B="KDD", C="KDD") == pytest.approx((7 / 9 - 41 / 81) / (1 - 41 / 81))
 

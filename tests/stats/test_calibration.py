@@ -98,6 +98,7 @@ def test_raters_count_as_their_mean_and_their_kappa() -> None:
     assert row["raters"] == 2 and row["labels_mean"] == pytest.approx((16 + 4 * 0.5) / 40)
     chance = (20 * 16 + 20 * 24) / 40**2
     assert row["rater_kappa"] == pytest.approx((36 / 40 - chance) / (1 - chance))
+    assert (row["n_twice"], row["n_clear"]) == (40, 36)
     assert row["tpr"] == 1.0 and row["tpr_low"] == pytest.approx(
         float(wilson(1.0, 16, ndtri(0.975))[0])
     )  # halves take no part
@@ -120,7 +121,7 @@ def test_few_labels_give_counts_and_no_corrected_mean() -> None:
     both = pd.concat(
         [labels.head(28), labels[28:29].assign(label=0.5), labels.assign(metric="none")]
     )
-    frame, (_, note) = c.calibrate(pd.concat([scores, unmeasured]), both)
+    frame, (note, _) = c.calibrate(pd.concat([scores, unmeasured]), both)
     row = frame.iloc[0]
     assert (row["n_labelled"], pd.isna(row["corrected_mean"])) == (29, True)
     assert row["labels_mean"] == both.head(29)["label"].mean()

@@ -94,24 +94,33 @@ def test_identical_sides_are_equivalent_where_they_are_many() -> None:
 
 
 def test_a_difference_of_macro_means_knows_how_few_a_rare_class_has() -> None:
-    """95 of one class, 5 of the other: no unit is in both, so that their intervals add by their squares."""
+    """95 of one class, 5 of the other: no unit is in both, so that their intervals add by their squares.
+
+    Of a class that no unit is in the difference can be anything.
+    """
     rng = np.random.default_rng(1)
     is_rare = np.arange(100) < 5
-    columns = {"rare": is_rare.astype(int), "common": (~is_rare).astype(int)}
+    columns = {"rare": is_rare.astype(int), "common": (~is_rare).astype(int), "absent": 0}
     a, b = (
-        {"": frame(y * 1, **columns, hit_rare=y * is_rare, hit_common=y * ~is_rare)}
+        {"": frame(y * 1, **columns, hit_rare=y * is_rare, hit_common=y * ~is_rare, hit_absent=0)}
         for y in (rng.random(100) < 0.7, rng.random(100) < 0.8)
     )
     recalls = [
-        replace(SCORE, name=name, numerator=f"hit_{name}", denominator=name)
-        for name in ("rare", "common")
+        replace(SCORE, name=name, numerator=f"hit_{name}", denominator=name, empty=0.0)
+        for name in ("rare", "common", "absent")
     ]
-    table = [*recalls, Mean(name="macro", of=("rare", "common"), better="higher")]
-    found = compare(a, b, table, R, ["macro"]).set_index("metric")
+    means = [
+        Mean(name=f"macro_{other}", of=(other, "common"), better="higher")
+        for other in ("rare", "absent")
+    ]
+    table = [*recalls, *means]
+    found = compare(a, b, table, R, ["macro_rare"]).set_index("metric")
     reach = (found["delta"] - found["ci_low"]) / 2
-    macro = found.loc["macro"]
-    assert macro["ci_method"] == "mover"
-    assert macro["delta"] - macro["ci_low"] == pytest.approx(np.hypot(*reach[["rare", "common"]]))
+    reach["absent"] = 0.5
+    for mean in means:
+        macro = found.loc[mean.name]
+        assert macro["ci_method"] == "mover"
+        assert macro["delta"] - macro["ci_low"] == pytest.approx(np.hypot(*reach[[*mean.of]]))
 
 
 def test_a_difference_near_its_limit_is_no_surer_than_the_candidate() -> None:

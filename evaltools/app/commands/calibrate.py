@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import click
+import pandas as pd
 
 from ...core.commands import PATH, number
 from ...core.files import refuse_input, write_csv
@@ -63,7 +64,8 @@ def calibrate(
     """Compare SCORES of a judge or of rules with LABELS of people.
 
     SCORES have the columns case_id, metric, score (summary_scores.csv is such a file), LABELS case_id, metric, label,
-    and maybe rater; both are CSV, TSV, XLSX or JSONL. A workbook summary_scores.xlsx with labels in it is both at once.
+    and maybe rater; both are CSV, TSV, XLSX or JSONL. A workbook summary_scores.xlsx with labels in it is both at once,
+    and its labels count beside those of LABELS.
     A label is a number from 0 to 1, yes or no, pass or fail, 합격 or 불합격, 예 or 아니요. The corrected mean is what
     people would give all cases; below 30 labels of a metric there is none.
     """
@@ -71,11 +73,17 @@ def calibrate(
     problems = Problems()
     scored = calibration.read_scores(File(scores, problems))
     problems.raise_if_failed()
-    label_file = File(labels or scores, problems)
-    labelled = calibration.read_labels(label_file, scored, scale)
+    own = [scores] if not labels or scored["label"].any() else []
+    files = [File(path, problems) for path in filter(None, (labels, *own))]
+    labelled = pd.concat([calibration.read_labels(file, scored, scale) for file in files])
     problems.raise_if_failed()
     if labelled.empty:
-        raise label_file.fatal("no-labels", "no label in this file")
+        raise files[0].fatal("no-labels", "no label in this file")
+    labelled = labelled.drop_duplicates()
+    for case, *_ in labelled[labelled.duplicated(["case_id", "metric", "rater"])].to_numpy():
+        raise files[0].fatal(
+            "duplicate-id", f"another label of {case!r} by the same rater stands in {scores}"
+        )
     problems.tell()
     frame, notes = calibration.calibrate(scored, labelled, confidence)
     write_csv(out, frame)

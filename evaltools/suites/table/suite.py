@@ -188,9 +188,9 @@ def score(
     """The units of a run: one row an id, or an id and trial.
 
     Columns: id; item, the sample, where `id` is its cluster; trial, line and text where the file
-    has them; its further columns; num_KEY and den_KEY of every metric, null where it has no row; of
-    a row without a value num_KEY is null and den_KEY 0. A second row of a metric on an id and trial,
-    and a value outside the limits of its metric, are problems of the input, with their line.
+    has them; its further columns; num_KEY and den_KEY of every metric, null where it has no row; of a row without
+    a value, or with one outside the limits of its metric, num_KEY is null and den_KEY 0. Such a value and a second row
+    of a metric on an id and trial are problems of the input, with their line.
     """
     file = File(source.files["scores"], problems)
     # what is wrong with other rows was said when the file was surveyed
@@ -211,10 +211,11 @@ def score(
             of_metric.loc[is_second, "id"],
             f"a second row of {metric.name}: id is one sample, cluster what samples belong to",
         )
+        used = of_metric[~is_second].copy()
         low, high = metric.bounds or (-inf, inf)
-        values = of_metric["num"] / of_metric["den"]
-        is_outside = ~is_second & ((values < low) | (values > high))
-        for line, id_ in of_metric.loc[is_outside, "id"].items():
+        values = used["num"] / used["den"]
+        is_outside = (values < low) | (values > high)
+        for line, id_ in used.loc[is_outside, "id"].items():
             file.error(
                 "out-of-bounds",
                 f"{values[line]:g} is not within {low:g} and {high:g}",
@@ -222,7 +223,8 @@ def score(
                 id=id_,
                 field=metric.name,
             )
-        used = of_metric[~(is_second | is_outside)].set_index("unit")
+        used.loc[is_outside, ["num", "den"]] = np.nan, 0
+        used = used.set_index("unit")
         sums[metric.numerator] = used["num"]
         sums[metric.denominator] = used["den"]
     problems.raise_if_failed()
@@ -425,7 +427,7 @@ def checks(run: Run) -> Checks:
     yield from share_check(
         "errored-rows",
         "warning",
-        "{n} of {of} samples lack a value or have an error: {what}. {k} of them have values, which count.",
+        "{n} of {of} samples lack a value or have an error: {what}. {k} of them have other values, which count.",
         len(ids),
         units.index.nunique(),
         what=first_ten([f"{why} ({lost[why].nunique()})" for why in commonest if len(lost[why])]),

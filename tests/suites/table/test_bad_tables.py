@@ -45,6 +45,7 @@ def test_bad_rows_are_named_with_their_line(
     # the other row and c, which are a proportion whatever was left out
     assert run["acc"]["n_units"] == 2 and run.metric("acc").proportion
     assert "Caution: The input of this run is not complete: 1 ×" in repr(run)
+    assert ("1 of 3 samples lack a value" in repr(run)) == said.endswith("[out-of-bounds]")
 
 
 @pytest.mark.parametrize(
