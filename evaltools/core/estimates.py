@@ -298,12 +298,13 @@ def one_sided_missing(
 ) -> Checks:
     """Cells that only one side of a comparison has: they take no part, and could change the difference.
 
-    `differences`: rows of a comparison, those of the metrics that lead. One check a candidate, on the first metric
-    that lacks cells. `signed`: a difference as it is shown.
+    `differences`: rows of a comparison, those of the metrics that lead. One check a candidate, on the primary metric
+    if it lacks cells, else that which lacks most. `signed`: a difference as it is shown.
     """
     n_missing = differences["missing_baseline"] + differences["missing_candidate"]
     n_missing *= differences["blocked"].fillna(UNFAIR) == UNFAIR
     rows = differences.assign(n_missing=n_missing, shown=_titles(differences))[n_missing > 0]
+    rows = rows.sort_values(["primary", "n_missing"], ascending=False)
     for row in rows.drop_duplicates("candidate").to_dict("records"):
         text = (
             "{n} of {of} values of {shown} are wholly or partly missing on one side ({baseline} lacks {missing_baseline}, "

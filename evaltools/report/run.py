@@ -288,7 +288,7 @@ def pass_at_k(
     values = unit_values(trials.assign(row=range(len(trials))), run.metrics, "row", name)
     if not values.dropna().isin([0, 1]).all():
         raise UsageError("pass@k needs a metric whose trials are 0 or 1")
-    sample = [unit, *{"item"} & {*trials}]
+    sample = [unit, *{"item"} & {*trials} - {unit}]
     units = trials.assign(right=values.array).groupby(sample, sort=False)["right"]
     units = units.agg(n="count", right="sum").reset_index()
     if k not in range(1, units["n"].max() + 1):

@@ -28,6 +28,7 @@ from scipy.special import ndtri
 
 from ..core.files import Fields, ending, from_csv_cell
 from ..core.records import File
+from ..core.results import UNITS
 from ..core.tables import read_table
 from .formulas import Array, p_random, score_t, t_quantile, wilson
 from .multiple import NOT_RANDOM
@@ -222,6 +223,7 @@ HEADS = {
     "기준값": "threshold",
     "사람 판정": "label",
     "평가자": "rater",
+    "요약": "summary",
 }
 
 
@@ -246,7 +248,7 @@ class Label(Row):
     """A row of a file of labels; without a label it counts as not labelled yet."""
 
     label: Share | None
-    score: Annotated[float | object, Field(union_mode="left_to_right")] = None
+    summary: object = None
     rater: Annotated[str, BeforeValidator(lambda name: name or "")] = ""
 
 
@@ -280,6 +282,7 @@ def label_value(value: Any, scale: tuple[float, float] = (0, 1)) -> Any:
 def read_scores(file: File) -> DataFrame:
     """case_id, metric, score (0..1), threshold, measured, label (as it is written) of the rows of a file of scores.
 
+    And `answer`, the summary, where the result that the file is of stands beside it.
     Not `measured` is a row without a score, or with a number that only stands for one; without that column all scores
     are. summary_scores.csv is such a file, summary_scores.xlsx too. Reports what is wrong by line, also a case that has
     two scores of a metric.
@@ -292,7 +295,18 @@ def read_scores(file: File) -> DataFrame:
     if frame["score"].isna().all():
         raise file.fatal("no-scores", "no row of this file has a score")
     frame["measured"] &= frame["score"].notna()
-    return frame
+    units = file.path.with_name(UNITS)
+    try:
+        texts = pd.read_parquet(units) if units.is_file() else {}
+    except (OSError, ValueError) as e:
+        raise file.fatal("spoilt-result", f"{units.name} beside it cannot be read: {e}") from e
+    answers = dict(zip(texts.get("case_id", ()), texts.get("answer", ())))
+    return frame.assign(answer=frame["case_id"].map(answers))
+
+
+def _letters(text: Any) -> str:
+    """The first letters and digits of a text, which a sheet holds as it was; "" of none."""
+    return "".join(filter(str.isalnum, text))[:1000] if isinstance(text, str) else ""
 
 
 def read_labels(
@@ -304,16 +318,17 @@ def read_labels(
 
     A row without a label counts as not labelled yet. scale: what 0 and 1 are written as. Reports by line what is
     wrong: a label of another scale, a case that is not in the `scores`, a second label of one rater; and with a warning
-    labels beside another score (a workbook of an earlier result).
+    labels beside another summary (a workbook of an earlier result).
     """
     in_scale = BeforeValidator(partial(label_value, scale=scale))
     field: Any = (Annotated[Share | None, in_scale], Field(description="사람 판정"))
     rows = _read(file, create_model("Label", __base__=Label, label=field), "label")
-    known = scores.set_index(["case_id", "metric"])["score"].to_dict()
+    known = scores.set_index(["case_id", "metric"])["answer"].to_dict()
     n_other = 0
     for row in rows:
         key = row["case_id"], row["metric"]
-        n_other += row["score"] not in (None, known.get(key))
+        text, answer = map(_letters, (row["summary"], known.get(key)))
+        n_other += text != answer and min(text, answer) > ""
         if key not in known:
             file.error(
                 "unknown-case",
@@ -324,8 +339,8 @@ def read_labels(
             )
     if n_other:
         file.warn(
-            "other-scores",
-            f"{n_other} of {len(rows)} labels stand beside another score: those of other summaries say nothing of these",
+            "other-texts",
+            f"{n_other} of {len(rows)} labels are of other summaries than those that were scored, and say nothing of them",
         )
     return DataFrame(rows, columns=["case_id", "metric", "label", "rater"]).astype({"label": float})
 

@@ -92,18 +92,22 @@ def test_the_workbook_is_read_with_the_labels_that_people_wrote_into_it(
     second = tmp_path / "second.xlsx"
     book.save(second)
     call("calibrate", path, second, "-o", tmp_path / "c.csv")
-    call("calibrate", path.with_suffix(".csv"), second, "-o", tmp_path / "d.csv")
+    assert "other-texts" not in said(
+        "calibrate", path.with_suffix(".csv"), second, "-o", tmp_path / "d.csv"
+    )
     call("gate", path.parent, status=1)  # labels are no reason to refuse the result
     assert (tmp_path / "c.csv").read_text() == (tmp_path / "d.csv").read_text()
     assert row["tpr"] == 0.0  # a score of .5 does not pass at .9
     # labels in the workbook count beside those of a file, but not two of one rater that differ
     labels = tmp_path / "l.csv"
-    other = "24 of 24 labels stand beside another score"
+    other = "23 of 24 labels are of other summaries than those that were scored"
     for rater, expected, status in (("이", other, 0), ("김", "by the same rater", 3)):
         scores = pd.read_csv(path.with_suffix(".csv")).query("metric == 'summary_accuracy'")
-        scores.assign(label=0, rater=rater, score=0.123).to_csv(labels, index=False)
+        scores.assign(label=0, rater=rater, summary="다른 요약").to_csv(labels, index=False)
         assert expected in said("calibrate", path, labels, "-o", tmp_path / "c.csv", status=status)
     assert pd.read_csv(tmp_path / "c.csv").loc[0, "raters"] == 2
+    (path.parent / "units.parquet").write_text("no longer")
+    assert "units.parquet beside it cannot be read" in said("calibrate", path, labels, status=3)
 
 
 def test_a_workbook_without_the_columns_and_labels_of_another_scale(tmp_path: Path) -> None:
