@@ -146,7 +146,7 @@ class Suite:
       `blocked` holds the metrics that a check blocks; those are left out of what it gives.
     - `checks(run)`: what a reader must know before believing a number, besides the checks of every suite.
     - `verdicts(run)`: for a suite that judges single metrics, a frame with a row a metric: `metric`, `title`,
-      `verdict` ("pass", "fail", "not measured", or "no threshold" where it is not judged), `said` (what the verdict
+      `verdict` ("pass", "look", "fail", "not measured", or "no threshold" where it is not judged), `said` (what it
       rests on, half a sentence), and further columns of its own. It stands in metrics.json; pages, terminal and
       `gate` show it.
 

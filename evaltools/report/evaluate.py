@@ -51,6 +51,9 @@ from .result import Result, require_comparable
 from .run import Run, make_run
 from .study import Conditions, Study
 
+# what `Suite.verdicts` may say of a metric
+VERDICTS = ("pass", "look", "fail", "not measured", "no threshold")
+
 
 def evaluate(
     suite: str | Suite,
@@ -146,6 +149,10 @@ def _write(
     )
     verdicts = run.suite.verdicts(run) if run.suite.verdicts else None
     if verdicts is not None:
+        for word in {*verdicts["verdict"]} - {*VERDICTS}:
+            raise UsageError(
+                f"the suite {run.suite.name!r}: verdicts: expected {', '.join(VERDICTS)}, got {word!r}"
+            )
         is_judged = verdicts["verdict"] != "no threshold"
         verdicts.loc[is_judged & verdicts["metric"].isin(run.blocked), "verdict"] = "not measured"
     manifest = write_result(folder, manifest, run.signature, run.frame, run.checks, verdicts)

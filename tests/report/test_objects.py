@@ -153,10 +153,18 @@ def void(name: str, gain: float, **more: Any) -> et.Run:
             if name[:4] == "free"
             else [Check("void", "blocking", "nothing was asked", blocks=("m",))]
         ),
-        verdicts=lambda run: pd.DataFrame({"metric": ["m"], "verdict": "pass"}),
+        verdicts=lambda run: pd.DataFrame(
+            {"metric": ["m"], "verdict": name if gain < 0 else "pass"}
+        ),
     )
     rows = [{"id": str(i), "right": i % 7 + gain * (i % 3)} for i in range(40)]
     return et.evaluate(suite, rows, name=name, resampling=QUICK, **more)
+
+
+def test_a_word_that_is_no_verdict_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(et.UsageError, match=r"verdicts: expected pass, look, .* got 'good'"):
+        void("good", -1, out=tmp_path)
+    assert not list(tmp_path.glob("results/*"))
 
 
 def test_a_count_is_never_the_metric_that_is_tested_alone() -> None:
