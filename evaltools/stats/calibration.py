@@ -233,7 +233,7 @@ class Row(BaseModel):
     model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True, frozen=True)
     case_id: str = Field(min_length=1, description="case, 사례")
     metric: str = Field(min_length=1)
-    label: object = None
+    label: Any = None
 
 
 class Scored(Row):
@@ -248,7 +248,7 @@ class Label(Row):
     """A row of a file of labels; without a label it counts as not labelled yet."""
 
     label: Share | None
-    summary: object = None
+    summary: Any = None
     rater: Annotated[str, BeforeValidator(lambda name: name or "")] = ""
 
 
