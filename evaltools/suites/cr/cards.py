@@ -227,12 +227,13 @@ def checks(run: Run) -> Checks:
         data["empty_stage1"].sum(),
         of,
     )
+    answered = data["has_gold"] & ~data["parse_failed"]
     yield from share_check(
         "empty-predictions",
         "warning",
-        "{n} of {of} samples with gold have no predicted tuple, and their F1 is 0",
-        (data["has_gold"] & (data["n_pred_used"] == 0)).sum(),
-        data["has_gold"].sum(),
+        "{n} of {of} samples with gold and a reply have no predicted tuple, and their F1 is 0",
+        (answered & (data["n_pred_used"] == 0)).sum(),
+        answered.sum(),
     )
     yield from share_check(
         "parse-failures",
