@@ -209,7 +209,7 @@ class StoredVerdict(BaseModel):
     """A verdict on a single metric in metrics.json (`Suite.verdicts`)."""
 
     metric: str
-    title: str
+    title: str = ""
     verdict: str
     said: str = ""
 

@@ -178,10 +178,10 @@ def _few_units(run: Run, is_usable: bool) -> Checks:
     Those count that the primary metric rests on (`is_usable`: no check blocks it), where it is measured, else all.
     """
     total = run.n_units
-    n = (is_usable and run[run.primary]["n_units"]) or total
+    n = run[run.primary]["n_units"] if is_usable else total
     text = "Only {n} samples ({unit}): intervals are wide, and one sample can change the result."
     if n < total:
-        text = "Only {n} of {total} units ({unit}) have the primary metric: intervals are wide, and one can change it."
+        text = "Only {n} of {total} units have the primary metric: intervals are wide, and one can change it."
     elif run.n_clustered:
         text = "Only {n} clusters of {samples} samples: intervals are wide, and one cluster can change the result."
     elif n == 1:

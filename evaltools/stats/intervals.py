@@ -170,11 +170,14 @@ def _of_difference(
     """Rows 7 and 8: the interval of a difference within limits, of one run each, or within a run."""
     is_many = e.differs.sum() >= MIN_UNITS
     small, large = e.n_of_sides
-    if e.is_of_other_units or (is_many and (small < MIN_UNITS or 2 * small < large)):
+    b, a = e.sides
+    # all units of a side alike, and not those of the other: the other's say nothing of what it may hold
+    is_alone = (a.takes_part != b.takes_part).any() and not (a.errors.any() and b.errors.any())
+    if e.is_of_other_units or is_alone or (is_many and (small < MIN_UNITS or 2 * small < large)):
         # by the interval of each side alone
         return _joined(
             e,
-            [Effect.of(side) for side in e.sides],
+            [Effect.of(b), Effect.of(a)],
             np.array([1.0, -1.0]),
             alpha,
         )

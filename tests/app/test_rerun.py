@@ -62,7 +62,7 @@ def test_what_differs_is_named(run: Path, tmp_path: Path) -> None:
     file, *rest = [line.split(":")[0] for line in lines[:-1]]
     assert file == "metrics.json is not as it was written"
     assert rest == ["n n_units", "fix_rate ci_low"]
-    assert lines[1] == "n n_units: 60, was 61" and lines[-1].endswith("3 differ")
+    assert lines[1] == "n n_units: 60, was 61" and lines[-1].endswith("2 differ")
     path = tmp_path / NAME / "outputs.jsonl"
     path.write_text("".join(path.read_text().splitlines(True)[1:]), encoding="utf-8")
     changed = call("rerun", run, status=4).stdout

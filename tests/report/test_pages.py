@@ -42,7 +42,10 @@ def study() -> et.Study:
 
 def test_the_title_of_a_run_is_what_review_did(run: et.Run) -> None:
     few_fixed = run.where("outcome_refpol != 'fix' or n_gold_tuples > 1")
-    for shown, said in ((run, "helps"), (few_fixed, "is not shown to help or harm")):
+    for shown, said in (
+        (run, "helps"),
+        (few_fixed, "is not shown to fix more than it breaks, or less"),
+    ):
         html = first_screen(shown).html
         assert "cover new samples from the same source" in words(html)
         title = words(re.findall(r"<h1.*?</h1>", html, re.DOTALL)[0])

@@ -124,8 +124,15 @@ def test_a_difference_of_macro_means_knows_how_few_a_rare_class_has() -> None:
 
 
 def test_a_difference_near_its_limit_is_no_surer_than_the_candidate() -> None:
-    """39 of 40 alone are no lower than .883, by mid-p."""
+    """39 of 40 alone are no lower than .883, by mid-p; 0 of 40 of its own no higher than .072."""
     assert pair([0] * 40, [0] + [1] * 39, RIGHT)["ci_low"] < 0.883
+    rows = np.arange(100)
+    a, b = (
+        {"": frame(0 * rows, n=((rows >= first) & (rows < last)) * 1)}
+        for first, last in ((0, 60), (36, 76))
+    )
+    found = compare(a, b, [RIGHT], R, ["right"]).iloc[0]
+    assert found["ci_high"] == pytest.approx(1 - 0.05 ** (1 / 40))
 
 
 def test_units_that_all_differ_alike_have_no_interval_of_no_width() -> None:

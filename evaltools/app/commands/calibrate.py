@@ -75,12 +75,13 @@ def calibrate(
     problems.raise_if_failed()
     own = [scores] if not labels or scored["label"].any() else []
     files = [File(path, problems) for path in filter(None, (labels, *own))]
-    labelled = pd.concat([calibration.read_labels(file, scored, scale) for file in files])
+    labelled = pd.concat(
+        [calibration.read_labels(file, scored, scale) for file in files]
+    ).drop_duplicates()
     problems.raise_if_failed()
     if labelled.empty:
         raise files[0].fatal("no-labels", "no label in this file")
-    labelled = labelled.drop_duplicates()
-    for case, *_ in labelled[labelled.duplicated(["case_id", "metric", "rater"])].to_numpy():
+    for case in labelled[labelled.duplicated(["case_id", "metric", "rater"])]["case_id"]:
         raise files[0].fatal(
             "duplicate-id", f"another label of {case!r} by the same rater stands in {scores}"
         )

@@ -67,7 +67,7 @@ def finding(run: Run) -> tuple[str, str] | None:
     gain, fixed, broken = (run[name] for name in names)
     if run.blocked.intersection(names) or pd.isna([gain["value"], fixed["value"]]).any():
         return None
-    text = "Review is not shown to help or harm"
+    text = "Review is not shown to fix more than it breaks, or less"
     if gain["ci_low"] > 0:
         text = "Review helps"
     elif gain["ci_high"] < 0:

@@ -210,10 +210,10 @@ class OverrideGate(Row):
     """The numbers of the debate override, which Conflict Review switches off (seed cr_metrics_spec 6)."""
 
     candidate_n: float | None = Field(
-        None, validation_alias=AliasChoices("override_candidate_n", "candidate_n")
+        None, ge=0, validation_alias=AliasChoices("override_candidate_n", "candidate_n")
     )
     applied_n: float | None = Field(
-        None, validation_alias=AliasChoices("override_applied_n", "applied_n")
+        None, ge=0, validation_alias=AliasChoices("override_applied_n", "applied_n")
     )
 
 

@@ -84,7 +84,10 @@ def test_empty_predictions_bound_the_f1(tmp_path: Path) -> None:
     golds = [[("본품#품질", "향")]] * 20
     check = found(scored(tmp_path / "two", golds, [*golds[:18], [], []]), "empty-predictions")
     assert check is not None and (check.n, check.of, check.level) == (2, 20, "warning")
-    assert check.message == "2 of 20 samples with gold and a reply have no predicted tuple, and their F1 is 0"
+    assert (
+        check.message
+        == "2 of 20 samples with gold and a reply have no predicted tuple, and their F1 is 0"
+    )
     # nothing in the gold: nothing to predict
     none = scored(tmp_path / "no-gold", [*golds[:10], *[[]] * 10], [*golds[:10], *[[]] * 10])
     assert found(none, "empty-predictions") is None
