@@ -87,7 +87,7 @@ def test_verdicts_of_the_suite_decide_without_bounds(
         ("{", "m.json"),
         ("[]", "m.json"),
         ('{"metrics": [{"name": "a", "value": "1"}]}', "metrics.0.value"),
-        ('{"metrics": [], "verdicts": [{"metric": "a"}]}', "verdicts.0.title"),
+        ('{"metrics": [], "verdicts": [{"metric": "a"}]}', "verdicts.0.verdict"),
     ],
 )
 def test_other_files_are_bad_input(tmp_path: Path, content: str, message: str) -> None:
