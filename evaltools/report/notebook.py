@@ -125,8 +125,7 @@ def run(job: ReportJob) -> Path:
     tidy(nb)
     if failure:
         _write(job.folder, nb, {}, {})
-        last_line = failure.strip().splitlines()[-1]
-        raise WorkFailed(f"{last_line} (see {job.folder / NOTEBOOK})")
+        raise WorkFailed(f"{failure.strip().splitlines()[-1]} (see {job.folder / NOTEBOOK})")
     contents = {} if job.paper is None else paper.files(job.paper)
     links = {NOTEBOOK: "Notebook", **dict.fromkeys(contents, "For a paper")}
     contents[HTML] = page.render(
@@ -147,8 +146,10 @@ def _result_links(job: ReportJob) -> dict[str, str]:
     """Files of the results from the folder of the report -> what they are; of a study those of its conditions."""
     folders = [Path(folder) for folder in job.results]
     if job.paper and len(folders) > 1:
-        results = job.folder.parents[1] / "results"
-        folders = [results / f"{safe_name(name)}_aggregated" for name in job.paper.conditions]
+        folders = [
+            job.folder.parents[1] / "results" / f"{safe_name(name)}_aggregated"
+            for name in job.paper.conditions
+        ]
     return {
         os.path.relpath(path, job.folder): folder.name
         for folder in folders

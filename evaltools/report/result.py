@@ -75,10 +75,9 @@ class Result:
         try:
             return self.units.query(query)
         except Exception as e:  # pandas raises many kinds, and each means that the query is wrong
-            first = self.results[0]
             raise UsageError(
                 f"{query!r} is no query on the units ({type(e).__name__}: {e}); groups: "
-                f"{', '.join(sample_view(first).groups)}; columns: {', '.join(map(str, self.units))}"
+                f"{', '.join(sample_view(self.results[0]).groups)}; columns: {', '.join(map(str, self.units))}"
             ) from e
 
     def rows_of_part(

@@ -223,7 +223,7 @@ HEADS = {
     "기준값": "threshold",
     "사람 판정": "label",
     "평가자": "rater",
-    "요약": "summary",
+    "요약": "answer",
 }
 
 
@@ -248,7 +248,7 @@ class Label(Row):
     """A row of a file of labels; without a label it counts as not labelled yet."""
 
     label: Share | None
-    summary: Any = None
+    answer: Any = None
     rater: Annotated[str, BeforeValidator(lambda name: name or "")] = ""
 
 
@@ -327,7 +327,7 @@ def read_labels(
     n_other = 0
     for row in rows:
         key = row["case_id"], row["metric"]
-        text, answer = map(_letters, (row["summary"], known.get(key)))
+        text, answer = map(_letters, (row["answer"], known.get(key)))
         n_other += text != answer and min(text, answer) > ""
         if key not in known:
             file.error(

@@ -103,7 +103,7 @@ def test_the_workbook_is_read_with_the_labels_that_people_wrote_into_it(
     other = "23 of 24 labels are of other summaries than those that were scored"
     for rater, expected, status in (("이", other, 0), ("김", "by the same rater", 3)):
         scores = pd.read_csv(path.with_suffix(".csv")).query("metric == 'summary_accuracy'")
-        scores.assign(label=0, rater=rater, summary="다른 요약").to_csv(labels, index=False)
+        scores.assign(label=0, rater=rater, answer="다른 요약").to_csv(labels, index=False)
         assert expected in said("calibrate", path, labels, "-o", tmp_path / "c.csv", status=status)
     assert pd.read_csv(tmp_path / "c.csv").loc[0, "raters"] == 2
     (path.parent / "units.parquet").write_text("no longer")

@@ -141,7 +141,12 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("a little worse", ["--margin", "accuracy=0.01"], 1, "FAIL accuracy 0.750"),
         ("a little worse", ["--margin", "accuracy=0.9"], 0, ">= -0.9 (Accuracy)"),
         # of 38 pairs alike 1 - .05^(1/38) = .0758 may be worse, and 2 of 40 are missing
-        ("two missing", ["--margin", "accuracy=0.1"], 1, "the missing at their worst -0.1258"),
+        (
+            "two missing",
+            ["--margin", "accuracy=0.1"],
+            1,
+            "the missing that are too few to test at their worst -0.1258",
+        ),
         ("two missing", [], 0, "(Accuracy); 2 values are missing here, 0 in the baseline"),
         ("of 90%", [], 2, "(confidence)"),
         ("others", [], 2, "share no id"),

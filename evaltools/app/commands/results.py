@@ -284,7 +284,7 @@ def _difference(row: Row, margin: float | None) -> Requirement:
     bound, moved = row[end], row["moved_worst"]
     if not SIGNS[sign](moved, 0):  # towards harm
         bound += moved
-        end += " with the missing at their worst"
+        end += " with the missing that are too few to test at their worst"
     shown = number(bound, 4, signed=True).replace("−", "-")
     # not met where there is no interval: nan
     return Requirement(

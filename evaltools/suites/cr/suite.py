@@ -173,7 +173,7 @@ def _warn_of_gaps(
     gold: Collection[str],
     problems: Problems,
 ) -> None:
-    """Warn of profiles and samples that the run does not hold, and of a run without gold.
+    """Warn of profiles and samples that the run does not hold, and of samples without gold.
 
     InputError for a gold file of other samples: those of the run would be held against other gold, or none.
     """
@@ -195,11 +195,12 @@ def _warn_of_gaps(
             file=source.files["gold"],
             id=uid,
         )
-    if not units["has_gold"].any():
+    for uid in units.loc[~(units["has_gold"] | units["text_id"].isin(gold)), "text_id"]:
         problems.warn(
             "no-gold",
-            "no sample has gold: every metric that needs it is not measured",
+            "no gold for this sample: what needs gold is not measured on it",
             file=source.main,
+            id=uid,
         )
 
 

@@ -76,9 +76,12 @@ def write_artifacts(
     folder: Path,
 ) -> None:
     """Write both files into a folder."""
-    scores = scores_frame(run.data, rules_in_force(run.options).thresholds)
     # without its mark a Korean Excel reads another encoding
-    write_csv(folder / "summary_scores.csv", scores, "\ufeff")
+    write_csv(
+        folder / "summary_scores.csv",
+        scores_frame(run.data, rules_in_force(run.options).thresholds),
+        "\ufeff",
+    )
     write_workbook(folder / "summary_scores.xlsx", sheets(run))
 
 
@@ -160,7 +163,7 @@ def labels_frame(
             "score": cases[f"{metric}_if_measured"],
             "verdict": cases[f"{metric}_state"].map(WORD_OF).map(say),
             "reason": ["\n".join(why(case, metric)) for case in rows],
-            "summary": cases["answer"],
+            "answer": cases["answer"],
             "metric": metric,
             "threshold": thresholds.get(metric),
         }
@@ -231,8 +234,8 @@ def _height(
     width: int,
 ) -> int:
     """The lines that a value takes in a column of a width, as many as a row can show at the most."""
-    shown = str(value)[: MOST_LINES * width].split("\n")
-    return min(sum(max(1, ceil(width_of(line) / width)) for line in shown), MOST_LINES)
+    lines = str(value)[: MOST_LINES * width].split("\n")
+    return min(sum(max(1, ceil(width_of(line) / width)) for line in lines), MOST_LINES)
 
 
 def cell(value: Any) -> Any:

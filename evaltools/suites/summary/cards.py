@@ -27,8 +27,8 @@ MARKS = {"fail": "bad", "look": "look", "ok": "good"}
 
 def in_order(run: Run, units: DataFrame) -> DataFrame:
     """The cases, the worst state first, in it those that fail most metrics, then in the file's order."""
-    n_failed = (units[[f"{metric}_state" for metric in JUDGED]] == "fail").sum(axis=1)
-    order = DataFrame({"worst": units["state"].map(STATES.index), "n": -n_failed})
+    passed = units[[f"{metric}_state" for metric in JUDGED]] != "fail"
+    order = DataFrame({"worst": units["state"].map(STATES.index), "n": passed.sum(axis=1)})
     return units.loc[order.sort_values(["worst", "n"]).index]
 
 
@@ -60,8 +60,13 @@ def _row(
     if not case[f"{metric}_measured"]:
         score = ""
         mark = mark.replace("good", "")
-    found = Line(score, mark, "; ".join(why(case, metric)))
-    return Row(say(TERMS[metric]), {"threshold": [Line(f"≥ {threshold:g}")], "found": [found]})
+    return Row(
+        say(TERMS[metric]),
+        {
+            "threshold": [Line(f"≥ {threshold:g}")],
+            "found": [Line(score, mark, "; ".join(why(case, metric)))],
+        },
+    )
 
 
 def _places(case: Fields) -> Iterator[Place]:

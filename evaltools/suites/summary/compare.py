@@ -208,13 +208,15 @@ class Sources:
             return original, ""
         number = Decimal(fact.value).normalize()
         step = Decimal(f"1e{number.as_tuple().exponent}")
-        before = text[max(fact.start - WITHIN, 0) : fact.start]
-        is_about = _ABOUT_BEFORE.search(before) or _ABOUT_AFTER.match(text, fact.end)
+        is_about = _ABOUT_BEFORE.search(
+            text[max(fact.start - WITHIN, 0) : fact.start]
+        ) or _ABOUT_AFTER.match(text, fact.end)
         days = number * DAYS.get(fact.base, 0)
         if number == 0:  # of an item of which a source says that there is none
-            clauses = self.same[f"{CLAIM}::"]
-            absent = (c for c in clauses if ABSENT in c.says and self.alike(fact, c) >= ALIKE)
-            return next(absent, None), ""
+            for clause in self.same[f"{CLAIM}::"]:
+                if ABSENT in clause.says and self.alike(fact, clause) >= ALIKE:
+                    return clause, ""
+            return None, ""
         rests = None
         for source in self.values:
             if source.kind != fact.kind:
@@ -293,8 +295,10 @@ class Sources:
         weight = WRITTEN_ALIKE if has_figure(fact.value) else 0
 
         def rank(source: Fact) -> float:
-            written_alike = SequenceMatcher(None, fact.value, source.value).ratio()
-            return self.alike(fact, source) + weight * written_alike
+            return (
+                self.alike(fact, source)
+                + weight * SequenceMatcher(None, fact.value, source.value).ratio()
+            )
 
         candidates = (s for s in self.compared if s.kind == fact.kind and s.key not in own)
         return max((s for s in candidates if fact.words & s.words), key=rank, default=None)

@@ -98,10 +98,14 @@ _DENIED = re.compile(
     rf"|(?:{_PAY} ?|[은는도] )대상(?:이|은|도)? 아[니닌님닙]|{_PAY}에서 ?[빠빼뺍뺀]"
 )
 _PAID = re.compile(
-    rf"{_PAY}[이가을를도]? ?(?:[하한했해함합되된됐돼됨됩받]|\s?(?:가능|대상|>|[.,;\n]|$))"
+    rf"{_PAY}[이가을를도]? ?(?:[하한했해함합되된됐돼됨됩받임입]|\s?(?:가능|대상|>|[.,;\n]|$))"
     r"|[급상금]이? ?완료(?! ?(?:[되하]지|전|여부|후|시|못|안 ))"
     rf"|나[옵온와옴갑감]|나간다|나[가오](?:요|고|며|지만|는데)|받습|받는|받을 수 있"
     rf"|{_PAY}에 포함|(?:은|는|도) (?:됩|돼|된|됨)"
+)
+# 20만원이고 보상됩니다: whether a value is paid stands in the next clause, where this names nothing else
+_AND = re.compile(
+    rf"^(?:이고|이며|이지만|인데|이신데|,)요?,? ?(?:이번 (?:건|사고|청구)[은는도이]? )?(?=부지급|미지급|{_PAY})"
 )
 # what closes a clause says whether a thing is, can be, or must be: 해지 불가; but 안 되어 공탁한 경우 is a condition
 _POSSIBLE = re.compile(
@@ -233,11 +237,12 @@ def value_facts(read: ReadText, number: int = 0) -> Iterator[Fact]:
                 continue
             line = _LINE.split(read.norm[first : entity.start])[-1]
             line_start = entity.start - len(line)
-            row_start = max(entity.start - ROW, 0)
-            row = read.norm[row_start : entity.start].rpartition("\n")[2].split("|")
+            row = (
+                read.norm[max(entity.start - ROW, 0) : entity.start].rpartition("\n")[2].split("|")
+            )
             if len(row) > 2 and not row[0].strip():
                 line = f"{row[1]} {line}"
-            behind = STOP.split(after, maxsplit=1)[0]
+            behind = STOP.split(_AND.sub("", after), maxsplit=1)[0]
             if not has_figure(behind):  # else it is said of the next value
                 line += f" {behind}"
             # figures of other kinds right before a value: under which it holds (6주 이상이면 1,500만원)
@@ -273,8 +278,8 @@ def clause_facts(read: ReadText, number: int = 0) -> Iterator[Fact]:
         says = _claimed(clause)
         if has_figure(clause) and ABSENT not in says:
             says |= {PRESENT}
-        goes_on = match[0] in _OF_LISTS and len(clause) <= LONGEST_LIST
-        if not says and goes_on and clause.strip():
+        # the list goes on
+        if not says and match[0] in _OF_LISTS and len(clause) <= LONGEST_LIST and clause.strip():
             continue
         words = syllable_pairs(CLAIM_WORDS.sub(" ", clause))
         if says and words:

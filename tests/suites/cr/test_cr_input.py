@@ -118,7 +118,7 @@ ODD = tup("본품#품질", "색", "great")
 @pytest.mark.parametrize(
     ("made", "golds", "codes", "example"),
     [
-        (GOOD, None, {"no-gold": 1}, "no sample has gold"),
+        (GOOD, None, {"no-gold": 1}, "good: no gold for this sample"),
         (GOOD, [gold("good", A), gold("x", A)], {"unknown-gold": 1}, "gold.jsonl: x: gold for a"),
         (
             output("good", final=[ODD]),

@@ -240,7 +240,7 @@ def test_samples_without_a_value_or_with_an_error_are_counted() -> None:
     few, check = run.checks[:2]
     assert (check.code, check.n, check.of) == ("errored-rows", 30, 40)
     assert "acc (30), 429 (4). 0 of them" in check.message
-    assert few.message.startswith("Only 5 of 20 units (id)")
+    assert few.message.startswith("Only 5 of 20 units have")
     assert run["acc"]["value"] == 1 and run["acc"]["denominator"] == 10
 
 
