@@ -145,4 +145,4 @@ def test_scorecards_of_bad_lines(tmp_path: Path) -> None:
     assert list(target.parent.iterdir()) == []
     problems = Problems("skip")
     assert write_scorecards(path, gold_file, target, problems) == 2
-    assert {c for _, c in problems.counts} == {"bad-json", "unknown-gold"}
+    assert {c for _, c in problems.counts} == {"bad-json", "no-gold", "unknown-gold"}
