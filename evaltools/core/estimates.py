@@ -301,14 +301,15 @@ def one_sided_missing(
     `differences`: rows of a comparison, those of the metrics that lead. One check a candidate, on the primary metric
     if it lacks cells, else that which lacks most. `signed`: a difference as it is shown.
     """
-    n_missing = differences["missing_baseline"] + differences["missing_candidate"]
+    # a cell may lack a trial on either side
+    n_missing = differences[["missing_baseline", "missing_candidate"]].max(axis=1)
     n_missing *= differences["blocked"].fillna(UNFAIR) == UNFAIR
     rows = differences.assign(n_missing=n_missing, shown=_titles(differences))[n_missing > 0]
     rows = rows.sort_values(["primary", "n_missing"], ascending=False)
     for row in rows.drop_duplicates("candidate").to_dict("records"):
         text = (
-            "{n} of {of} values of {shown} are wholly or partly missing on one side ({baseline} lacks {missing_baseline}, "
-            "{candidate} lacks {missing_candidate})"
+            "of {of} values of {shown} {baseline} lacks {missing_baseline} and {candidate} {missing_candidate}, wholly or "
+            "partly"
         )
         if pd.notna(row["delta_worst"]):
             text += (
@@ -334,7 +335,7 @@ def not_random(differences: DataFrame) -> Checks:
             "blocking",
             "What is missing between {baseline} and {candidate} is perhaps not missing at random: on {metrics} the "
             "samples that one side lacks have other values on the other side (a test at 5%). No verdict.",
-            row["missing_baseline"] + row["missing_candidate"],
+            max(row["missing_baseline"], row["missing_candidate"]),
             row["n_cells"],
             **row,
             metrics=first_ten(_titles(rows)),

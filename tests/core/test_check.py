@@ -79,6 +79,6 @@ def test_what_is_missing_may_change_a_small_difference() -> None:
     rows = pd.DataFrame([{**row, "primary": 0}, other, {**first, "missing_candidate": 0}])
     for n, title in ((3, "1"), (2, "0")):
         (check,) = one_sided_missing(rows[:n], str)
-        assert f"values of “{title}” are" in check.message
+        assert f"values of “{title}” a lacks" in check.message
     (check,) = one_sided_missing(rows[:1], lambda x: number(x, signed=True))
     assert check.message.endswith("all 60 would be +0.000047, at the best +20,000")
