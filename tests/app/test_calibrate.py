@@ -124,5 +124,12 @@ def test_a_workbook_without_the_columns_and_labels_of_another_scale(tmp_path: Pa
     assert message in said("calibrate", tmp_path / "s.csv", path, "--scale", "1-5", status=3)
     call("calibrate", path, *out, "--scale", "1-5")
     assert pd.read_csv(tmp_path / "c.csv").loc[0, "labels_mean"] == 0.5  # 3/4 and 1/4
+    # labels that are all 0 beside the scores are labels too
+    scores = tmp_path / "s.jsonl"
+    rows.assign(case_id=rows["case"], label=0, rater="x").to_json(
+        scores, orient="records", lines=True
+    )
+    call("calibrate", scores, path, *out, "--scale", "0-5")
+    assert pd.read_csv(tmp_path / "c.csv").loc[0, "raters"] == 2
     for scale in ("5", "20-10"):
         call("calibrate", path, "--scale", scale, status=2)

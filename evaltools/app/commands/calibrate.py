@@ -73,7 +73,7 @@ def calibrate(
     problems = Problems()
     scored = calibration.read_scores(File(scores, problems))
     problems.raise_if_failed()
-    own = [scores] if not labels or scored["label"].any() else []
+    own = [scores] if not labels or scored["label"].notna().any() else []
     files = [File(path, problems) for path in filter(None, (labels, *own))]
     labelled = pd.concat(
         [calibration.read_labels(file, scored, scale) for file in files]
