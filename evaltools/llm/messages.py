@@ -277,17 +277,15 @@ def failure_of_status(error: Any) -> CallFailed:
     )
 
 
-def _name(value: Any) -> str:
-    return value[:LONGEST_NAME] if isinstance(value, str) else ""
-
-
-def _count(value: Any) -> int | None:
-    return value if type(value) is int and 0 <= value <= MOST_TOKENS else None
-
-
 # what a server says beside the text is never a reason to lose it: what is no sensible value is none
-Name = Annotated[str, BeforeValidator(_name)]
-Count = Annotated[int | None, BeforeValidator(_count)]
+Name = Annotated[
+    str,
+    BeforeValidator(lambda value: value[:LONGEST_NAME] if isinstance(value, str) else ""),
+]
+Count = Annotated[
+    int | None,
+    BeforeValidator(lambda n: n if type(n) is int and 0 <= n <= MOST_TOKENS else None),
+]
 
 
 class Completion(BaseModel):

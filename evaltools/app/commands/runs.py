@@ -120,11 +120,6 @@ csv_option = click.option(
 )
 
 
-def _whole_numbers(text: str) -> list[int]:
-    """The whole numbers of "1,3,5"."""
-    return list(map(click.INT, text.split(",")))
-
-
 def _require_target(csv_file: Path | None, *runs: str) -> None:
     if csv_file:
         refuse_input(csv_file, [path for run in runs for path in find_runs(run)])
@@ -226,7 +221,7 @@ def rank(
     "--seeds",
     default="1,3,5",
     metavar="N,...",
-    type=_whole_numbers,
+    type=lambda text: list(map(click.INT, text.split(","))),
     help="Numbers of seeds to plan for.",
 )
 @csv_option
@@ -299,8 +294,6 @@ def _command(
         make(work, runs)
         raise Exit(batch.end(work))
 
-    lang = next(each for each in command.params if each.name == "lang")
-    lang.type = click.Choice(suite_languages(suite))
     return command
 
 

@@ -19,15 +19,8 @@ SOURCES = ("short_term", "long_term", "profile")
 # characters of each memory that the units keep for display: its last ones
 CONTEXT_LIMIT = 1_000
 
-_FIELD = re.compile(r"profile_gt\.(risk_level_gt|horizon_gt|liquidity_need_gt)")
-_ITEM = re.compile(r"profile_gt\.(constraints_gt|preferences_gt)\[([0-9]{1,9})\]")
-_HISTORY = re.compile(r"history_turn_index:([0-9]{1,9})")
-
 # the columns of a measure, and what its metrics sum: nothing where nothing is required of the turn
 Found = tuple[Fields, Fields]
-
-# 3.15% is no 15%
-_PERCENT = re.compile(r"(?<![0-9.])([0-9]+)\s*[%％]")
 
 _DRAWDOWN = re.compile(
     re.escape(LEXICON["contradiction"]["drawdown_constraint"]) + r"\s*([0-9]+)\s*[%％]"
@@ -96,11 +89,11 @@ def resolve_key(key: str, dialog: Dialog) -> Fields:
     'no_target'
     """
     resolver, target = "not_a_key", ""
-    if field := _FIELD.fullmatch(key):
+    if field := re.fullmatch(r"profile_gt\.(risk_level_gt|horizon_gt|liquidity_need_gt)", key):
         resolver, target = "profile_field", getattr(dialog.profile_gt, field[1])
-    elif item := _ITEM.fullmatch(key):
+    elif item := re.fullmatch(r"profile_gt\.(constraints_gt|preferences_gt)\[([0-9]{1,9})\]", key):
         resolver, target = item[1], _nth(getattr(dialog.profile_gt, item[1]), int(item[2]))
-    elif turn := _HISTORY.fullmatch(key):
+    elif turn := re.fullmatch(r"history_turn_index:([0-9]{1,9})", key):
         index = int(turn[1]) - 1
         resolver, target = "history_user_turn", _nth(dialog.user_texts, index)
         if not target:
@@ -136,8 +129,8 @@ def contradictions(
     []
     """
     rule = LEXICON["contradiction"]
-    # as floats: int() does not read a number of thousands of digits
-    highest = max(map(float, _PERCENT.findall(reply)), default=0.0)
+    # 3.15% is no 15%; as floats: int() does not read a number of thousands of digits
+    highest = max(map(float, re.findall(r"(?<![0-9.])([0-9]+)\s*[%％]", reply)), default=0.0)
     warns = contains_any(rule["warnings"], reply)
     broken = []
     for constraint in constraints:

@@ -41,10 +41,6 @@ SCORES = {
     "state": "{metric}_state",
 }
 
-LABEL_HELP = (
-    "Write pass or fail, yes or no, or 0 to 1 in the column label, then: evaltools calibrate"
-)
-
 # what a sheet can hold
 CELL_LIMIT = 32_767
 ROW_LIMIT = 1_048_576
@@ -111,7 +107,12 @@ def sheets(run: Run) -> list[Sheet]:
         Sheet(
             say("Scores and labels"),
             labels_frame(cases, rules_in_force(run.options).thresholds),
-            [f"{say(LABEL_HELP)} summary_scores.xlsx"],
+            [
+                say(
+                    "Write pass or fail, yes or no, or 0 to 1 in the column label, then: evaltools calibrate"
+                )
+                + " summary_scores.xlsx"
+            ],
         ),
     ]
 

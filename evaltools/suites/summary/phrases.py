@@ -47,9 +47,6 @@ _PART = re.compile(
     r"|(?P<literal>(?:(?![ _(|)…#*<>\\]|.\^).)+|\\)"
 )
 
-_GROUP = re.compile(r"\(([^()]*)\)")
-_NO_LITERAL = re.compile(r"[ _…#*<>]|.\^")
-
 _NUMBER_IN_WORDS = rf"(?<![가-힣])(?:{any_of(NATIVE)}|[일이삼사오육칠팔구십백천]{{2,6}})"
 
 _SIGNS = {
@@ -171,14 +168,14 @@ def _anchors(source: str) -> Names:
         return sign(tuple(chain(*alternatives)) if all(alternatives) else ())
 
     def best(text: str) -> Names:
-        parts = [known.get(part, (part,)) for part in _NO_LITERAL.split(text) if part]
+        parts = [known.get(part, (part,)) for part in re.split(r"[ _…#*<>]|.\^", text) if part]
         return max(
             filter(None, parts), key=lambda part: (min(map(len, part)), -len(part)), default=()
         )
 
     text, n_groups = re.sub(r"\\(.)", lambda plain: sign((plain[1],)), source), 1
     while n_groups:
-        text, n_groups = _GROUP.subn(of_group, text)
+        text, n_groups = re.subn(r"\(([^()]*)\)", of_group, text)
     if re.search("[(|)]", text):
         raise ValueError("a '(', ')' or '|' that is no part of a whole group")
     return best(text)

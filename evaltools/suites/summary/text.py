@@ -17,7 +17,7 @@ from ...core.files import toml_of_package
 # characters that are read as others, and the words of numbers and of what stands around them
 NOTATION = toml_of_package("suites/summary/notation.toml")
 
-_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
+INVISIBLE = "[\u00ad\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]"
 # what is composed at once: putting n marks in order takes n² steps
 _WORD = re.compile(r"\S{1,200}")
 
@@ -34,7 +34,9 @@ def composed(text: str) -> str:
     >>> composed("３천만\u200b원")
     '３천만원'
     """
-    return _WORD.sub(lambda word: unicodedata.normalize("NFC", word[0]), _INVISIBLE.sub("", text))
+    return _WORD.sub(
+        lambda word: unicodedata.normalize("NFC", word[0]), re.sub(INVISIBLE, "", text)
+    )
 
 
 def normalise(text: str, fold: bool = True) -> str:
@@ -126,9 +128,6 @@ def written(value: Value) -> str:
 
 _FALLING = sorted(SCALES.items(), key=itemgetter(1), reverse=True)
 
-# hundreds of millions, then thousands: speech leaves 만 out (1억 2천 is 120 million)
-_IN_SHORT = re.compile("억[^만조]*천$")
-
 
 def number_value(text: str, spoken: bool = False) -> Value | None:
     """The value of a number with scales; None where it is none, or they do not fall. spoken: as speech has sums.
@@ -139,7 +138,8 @@ def number_value(text: str, spoken: bool = False) -> Value | None:
     None None None
     """
     text = text.strip()
-    if spoken and _IN_SHORT.search(text):
+    # hundreds of millions, then thousands: speech leaves 만 out (1억 2천 is 120 million)
+    if spoken and re.search("억[^만조]*천$", text):
         text += "만"
     for word, scale in _FALLING:
         head, is_there, rest = text.partition(word)

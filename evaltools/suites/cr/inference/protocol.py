@@ -284,10 +284,6 @@ SHORT, LONG = 30, 80
 # the fields of an episode by which texts are compared
 STRUCTURE = ("negation", "contrast", "length")
 
-_SCRIPTS = {"ko": re.compile(r"[가-힣]"), "zh": re.compile(r"[一-鿿]")}
-_NEGATION = re.compile(r"(?:^|\s)(?:안|못)\s|않|없|아니|\bnot\b|n't|不|没")
-_CONTRAST = re.compile(r"지만|는데|그러나|하지만|반면|다만|\bbut\b|但|可是")
-
 
 class Episode(BaseModel):
     """What a review taught. `stage1`, `final`: the polarities of each term; `corrected`: (action, reason) of what
@@ -315,7 +311,8 @@ def shape(text: str) -> Fields:
     >>> shape("The smell is not good.")
     {'language': 'en', 'length': 'short', 'negation': True, 'contrast': False}
     """
-    found = (name for name, letters in _SCRIPTS.items() if letters.search(text))
+    scripts = {"ko": "[가-힣]", "zh": "[一-鿿]"}
+    found = (name for name, letters in scripts.items() if re.search(letters, text))
     length = "medium"
     if len(text) <= SHORT:
         length = "short"
@@ -324,8 +321,8 @@ def shape(text: str) -> Fields:
     return {
         "language": next(found, "en"),
         "length": length,
-        "negation": bool(_NEGATION.search(text)),
-        "contrast": bool(_CONTRAST.search(text)),
+        "negation": bool(re.search(r"(?:^|\s)(?:안|못)\s|않|없|아니|\bnot\b|n't|不|没", text)),
+        "contrast": bool(re.search(r"지만|는데|그러나|하지만|반면|다만|\bbut\b|但|可是", text)),
     }
 
 
