@@ -18,7 +18,6 @@ from pydantic import (
     AliasPath,
     BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     ValidationError,
 )
@@ -176,7 +175,7 @@ MOST_TOKENS = 10**9
 Reply = TypeVar("Reply", bound=BaseModel)
 
 
-class Call(BaseModel):
+class Call(BaseModel, extra="forbid"):
     """What one request took, repeats and repairs included.
 
     `request` is the hash of the request. Times are in milliseconds: `api_ms` at the server,
@@ -184,8 +183,6 @@ class Call(BaseModel):
     tokens is None where the server did not say it, `cost` is None without a price or without the
     tokens.
     """
-
-    model_config = ConfigDict(extra="forbid")
 
     request: str
     model: str = ""
@@ -202,10 +199,8 @@ class Call(BaseModel):
 Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
-class Prices(BaseModel):
+class Prices(BaseModel, frozen=True, extra="forbid"):
     """Prices of a million tokens, in any currency."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     input: Price = 0.0
     output: Price = 0.0

@@ -297,11 +297,6 @@ def _command(
     return command
 
 
-def report_suite(name: str) -> click.Command:
-    """The command that reports runs of a suite."""
-    return _command(name, "Report", batch.report, paper_option)
-
-
 @click.group(cls=SuiteGroup, load=lambda name: _command(name, "Score", batch.score))
 @suite_file_option
 def score() -> None:
@@ -311,7 +306,10 @@ def score() -> None:
     """
 
 
-@click.group(cls=SuiteGroup, load=report_suite)
+@click.group(
+    cls=SuiteGroup,
+    load=lambda name: _command(name, "Report", batch.report, paper_option),
+)
 @suite_file_option
 def report() -> None:
     """Numbers, notebook and HTML page of runs.
@@ -369,7 +367,7 @@ def demo(**options: Any) -> None:
     work = batch.Batch(get_suite(entries[0]["suite"]), options)
     for entry in entries:
         # the settings of the same report by itself, which is then current
-        usual = report_suite(entry["suite"]).make_context("report", list(entry["runs"])).params
+        usual = report.load(entry["suite"]).make_context("report", list(entry["runs"])).params
         runs = usual.pop("runs")
         work.suite = get_suite(entry["suite"])
         work.options = usual | options

@@ -12,7 +12,6 @@ from pydantic import (
     AfterValidator,
     AliasChoices,
     BaseModel,
-    ConfigDict,
     Field,
     model_validator,
 )
@@ -25,8 +24,8 @@ STAND_IN = "stand-in (rules, no model)"
 Text = str | None
 
 
-class Row(BaseModel):
-    model_config = ConfigDict(strict=True, allow_inf_nan=False)
+class Row(BaseModel, strict=True, allow_inf_nan=False):
+    """An object of a file; its values have the types that they must have."""
 
 
 class Span(Row):
@@ -79,7 +78,7 @@ class TraceEntry(Row):
     stage: Text = None
     agent: Text = None
     # other agents write other shapes here; only ATSA's is read
-    output: Annotated[TraceOutput | Any, Field(union_mode="left_to_right")] = None
+    output: TraceOutput | Any = Field(None, union_mode="left_to_right")
     notes: Unread = None
 
 

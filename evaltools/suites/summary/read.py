@@ -13,7 +13,6 @@ from pydantic import (
     AfterValidator,
     BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     model_validator,
 )
@@ -61,7 +60,7 @@ def _json_cases(file: File) -> Iterator[tuple[int, Case]]:
             line=number,
             id=str(name or ""),
         )
-        if case is not None:
+        if case:
             yield number, case
 
 
@@ -93,14 +92,12 @@ Text = Annotated[str, AfterValidator(composed)]
 Tags = list[str | int | float | None] | str | None
 
 
-class Metadata(BaseModel):
+class Metadata(BaseModel, strict=True):
     """What a case says of its summary; other keys are ignored.
 
     summary_tags: a list, or one text with a tag, a comma or pipe list, or a JSON array. product,
     channel: what the metrics are broken down by; anything but a text or a whole number is none.
     """
-
-    model_config = ConfigDict(strict=True)
 
     summary_tags: Tags = None
     summary_intent: str | None = None
@@ -108,15 +105,13 @@ class Metadata(BaseModel):
     channel: Annotated[str | None, BeforeValidator(_name)] = None
 
 
-class Case(BaseModel):
+class Case(BaseModel, strict=True):
     """One summary with the texts that it summarises. Unknown fields are ignored.
 
     answer: the summary; null or blank is an empty summary. contexts: its sources; one text may
     stand for a list of one, null for none. Both are composed as they are read. The fields of the
     metadata may stand at the top, as in a table.
     """
-
-    model_config = ConfigDict(strict=True)
 
     id: Annotated[str, BeforeValidator(_name), Field(pattern=r"\S", description="사례번호")]
     question: str | None = None

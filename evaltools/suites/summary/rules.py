@@ -13,7 +13,6 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     BaseModel,
-    ConfigDict,
     Field,
     PositiveFloat,
     model_validator,
@@ -50,13 +49,14 @@ SomePhrases = Annotated[Phrases, Field(min_length=1)]
 Share = Annotated[float, Field(ge=0, le=1, strict=True)]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(
-        frozen=True,
-        extra="forbid",
-        strict=True,
-        allow_inf_nan=False,
-    )
+class _Strict(
+    BaseModel,
+    frozen=True,
+    extra="forbid",
+    strict=True,
+    allow_inf_nan=False,
+):
+    """A part of a rule file; unknown keys are errors."""
 
 
 class LetOff(_Strict):
@@ -71,7 +71,7 @@ class LetOff(_Strict):
     before: Phrases = ()
     after: Phrases = ()
     unless: Phrases = ()
-    near: Annotated[int, Field(ge=0, le=200)] = 40
+    near: int = Field(40, ge=0, le=200)
 
 
 class PhraseSet(_Strict):
@@ -144,8 +144,8 @@ class Rules(_Strict):
     """
 
     schema_version: Literal[1]
-    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,60}$")]
-    version: Annotated[str, Field(min_length=1, max_length=40)]
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,60}$")
+    version: str = Field(min_length=1, max_length=40)
     description: str = ""
     extends: str | None = None
     match: Literal["substring", "flex"]

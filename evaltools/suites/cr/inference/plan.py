@@ -18,7 +18,6 @@ from typing import Annotated, Literal, Self
 from pydantic import (
     AfterValidator,
     BaseModel,
-    ConfigDict,
     Field,
     PositiveInt,
     ValidationInfo,
@@ -82,10 +81,8 @@ def _variable(name: str) -> str:
     )
 
 
-class Section(BaseModel):
+class Section(BaseModel, frozen=True, extra="forbid"):
     """A table of the config; unknown keys are errors."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Data(Section):
@@ -109,11 +106,11 @@ class Model(Section):
     holds the key.
     """
 
-    name: Annotated[str, Field(min_length=1)]
+    name: str = Field(min_length=1)
     base_url: Annotated[
         str | None, AfterValidator(lambda url: url if url == EXAMPLE else plain_url(url))
     ] = None
-    temperature: Annotated[float, Field(ge=0, le=2)] = 0.7
+    temperature: float = Field(0.7, ge=0, le=2)
     max_tokens: PositiveInt = 2000
     key_env: Annotated[str, AfterValidator(_variable)] = "OPENAI_API_KEY"
     concurrency: PositiveInt = 16
@@ -141,9 +138,9 @@ class Taxonomy(Section):
 class Config(Section):
     """A whole config."""
 
-    run_id: Annotated[str, Field(pattern=r"^([\w-][\w.-]*)?[^\W_][\w.-]*$", max_length=100)]
-    conditions: Annotated[tuple[Condition, ...], Field(min_length=1)] = ("m0",)
-    seeds: Annotated[tuple[int, ...], Field(min_length=1)] = (1,)
+    run_id: str = Field(pattern=r"^([\w-][\w.-]*)?[^\W_][\w.-]*$", max_length=100)
+    conditions: tuple[Condition, ...] = Field(("m0",), min_length=1)
+    seeds: tuple[int, ...] = Field((1,), min_length=1)
     recheck: bool = False
     data: Data
     model: Model

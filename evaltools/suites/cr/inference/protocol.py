@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import BaseModel, Field, WithJsonSchema
 
 from ....core.files import Fields, Names, dumps, grouped, toml_of_package
 
@@ -28,7 +28,7 @@ class Triplet(BaseModel):
     opinion_term: str | None = None
     evidence: str | None = None
     span: Annotated[Any, WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "null"}]})] = None
-    confidence: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+    confidence: float = Field(ge=0, le=1, allow_inf_nan=False)
 
 
 class Triplets(BaseModel):
@@ -285,14 +285,12 @@ SHORT, LONG = 30, 80
 STRUCTURE = ("negation", "contrast", "length")
 
 
-class Episode(BaseModel):
+class Episode(BaseModel, frozen=True, extra="forbid"):
     """What a review taught. `stage1`, `final`: the polarities of each term; `corrected`: (action, reason) of what
     changed one.
 
     `source`: the hash of the sample, by which learning from what is evaluated is found out.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     source: str
     language: str
