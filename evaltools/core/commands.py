@@ -45,9 +45,7 @@ class Number(click.FloatRange):
         return number
 
 
-def number(text: Any) -> float:
-    """A finite number."""
-    return Number()(text)
+number = Number()
 
 
 # a run may also be example:NAME, a common prefix, or several joined by commas

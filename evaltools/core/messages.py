@@ -80,9 +80,7 @@ class Problem(NamedTuple):
 
     def __str__(self) -> str:
         """The problem in one line, whatever the data hold."""
-        place = self.file
-        if self.line:
-            place += f":{self.line}"
+        place = f"{self.file}:{self.line}" if self.line else self.file
         what = bounded(": ".join(filter(None, (place, self.id, self.field, self.message))))
         return visible(
             f"{self.severity}: {what} [{self.code}]".replace("\n", "\\n").replace("\t", "\\t")
@@ -205,10 +203,10 @@ class Problems:
         line_offset: int = 0,
     ) -> None:
         """Add what another collector found, its line numbers moved down by `line_offset`."""
+        counts = self.counts + other.counts  # with those that are not kept
         for problem in other.kept:
             self.add(**problem._asdict() | {"line": problem.line and problem.line + line_offset})
-        self.counts.update(other.counts)
-        self.counts.subtract((problem.severity, problem.code) for problem in other.kept)
+        self.counts = counts
 
     def count(self, severity: Severity) -> int:
         """How many problems of this severity were found, kept or not."""

@@ -336,7 +336,8 @@ def score_units(
 ) -> Scored:
     """The units of a source as its suite scores it, and what the manifest records of that.
 
-    InputError where records cannot be used, or none is left.
+    They have the columns that a file of metrics makes of them. InputError where records cannot be used, or none is left,
+    UsageError where that file makes none.
     """
     with own_code(suite.file, f"score of the suite {suite.name}: "):
         found = suite.score(
@@ -350,20 +351,15 @@ def score_units(
     problems.raise_if_failed()
     if scored.units.empty:
         raise problems.fatal("no-rows", f"no {suite.unit} of it can be used", file=source.main)
-    return scored._replace(units=with_columns(scored.units, suite))
-
-
-def with_columns(units: DataFrame, suite: Suite) -> DataFrame:
-    """The units with the columns that a file of metrics makes of them. UsageError where it makes none."""
     path = suite.metrics_file
     make_columns = load_file(path).get("columns") if path else None
-    if not path or not make_columns:
-        return units
+    if not make_columns:
+        return scored
     with own_code(path, "columns(units): "):
-        columns = make_columns(decoded(units, suite))
-        if not columns.index.equals(units.index):
+        columns = make_columns(decoded(scored.units, suite))
+        if not columns.index.equals(scored.units.index):
             raise ValueError("expected a DataFrame with the index of the units")
-        return units.join(columns)
+        return scored._replace(units=scored.units.join(columns))
 
 
 def score_source(

@@ -4,8 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
-from decimal import Decimal
-from numbers import Real
+from numbers import Number
 from pathlib import Path
 from typing import Any
 
@@ -246,7 +245,7 @@ def _study(
     first, *more = result.candidates or [""]
     if name is None:
         # seeds of one condition, or a system of one run
-        name = result.baseline + "_aggregated" * any(map(any, conditions.values()))
+        name = result.baseline + "_aggregated" * bool(result.seeds)
         if first:
             name = f"{result.baseline}_vs_{first}" + (f"_and_{len(more)}_more" if more else "")
         if len(name.encode()) > LONGEST_NAME:
@@ -382,7 +381,7 @@ def suite_of_run(path: str | Path) -> Suite:
         return suite_of_manifest(manifest)
     for suite in map(get_suite, BUILT_IN):
         for pattern in suite.recognised:
-            if path.match(pattern) or (path.is_dir() and next(path.glob(pattern), None)):
+            if path.match(pattern) or any(path.glob(pattern)):
                 return suite
     raise UsageError(f"{path} does not say by its name which suite it is of: name it with --suite")
 
@@ -425,7 +424,7 @@ def group(runs: Iterable[Run]) -> Conditions:
 def _is_values(side: Any) -> bool:
     """Whether a side of a comparison is a Series, an array or a list of numbers."""
     if isinstance(side, list | tuple | range):
-        return all(value is None or isinstance(value, Real | np.bool_ | Decimal) for value in side)
+        return all(value is None or isinstance(value, Number | np.bool_) for value in side)
     return hasattr(side, "dtype")
 
 

@@ -240,9 +240,8 @@ def run_kernel(draft: Path) -> None:
     finally:
         process.kill()
         wait()
-        if os.name == "posix":
-            with suppress(OSError):  # processes of its own, which nobody else ends
-                os.killpg(process.pid, signal.SIGKILL)
+        with suppress(OSError):  # processes of its own, which nobody else ends
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def tidy(nb: Any) -> None:
