@@ -64,9 +64,6 @@ resampling_options = together(
 )
 
 
-RESAMPLING = ("n_resamples", "confidence", "ci", "seed")
-
-
 def jobs_option(
     *name: str,
     default: int = 1,
@@ -238,7 +235,7 @@ class RunsCommand(click.Command):
         rest = click.Command.parse_args(ctx.command, ctx, args)
         typed = [
             f"--{name.replace('_', '-')}"
-            for name in (*RESAMPLING, *names)
+            for name in ("n_resamples", "confidence", "ci", "seed", *names)
             if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
         ]
         if typed and not ctx.params["quiet"]:

@@ -31,10 +31,8 @@ from tenacity import (
 from ..core.files import Fields, Names, bytes_hash, dumps
 from ..core.messages import Problems, UsageError, echo
 from .messages import (
-    FORM_REFUSED,
     JSON_OBJECT,
     JSON_SCHEMA,
-    OPTIONAL_PARAMETERS,
     PATIENCE,
     Call,
     CallFailed,
@@ -68,11 +66,6 @@ SECRET_LENGTH = 16
 NOT_SENT = "call budget used up"
 
 KEY_REPEATED = "the reply repeats the API key"
-
-REPAIR = (
-    "The reply cannot be used: {error}. "
-    "Answer again, with one JSON object of the required form and nothing else."
-)
 
 Result = TypeVar("Result")
 
@@ -232,10 +225,14 @@ class Client:
                 return Answer(None, call, failure.sentence)
             except ValueError as problem:
                 error = str(problem)
+            repair = (
+                f"The reply cannot be used: {error}. "
+                "Answer again, with one JSON object of the required form and nothing else."
+            )
             messages = [
                 *request["messages"],
                 {"role": "assistant", "content": text},
-                {"role": "user", "content": REPAIR.format(error=error)},
+                {"role": "user", "content": repair},
             ]
             request = {**request, "messages": messages}
         return Answer(None, call, error)
@@ -261,9 +258,9 @@ class Client:
                     is_server_error = failure.status >= 500
                     server_errors += is_server_error
                     several = is_server_error and server_errors % SERVER_ERRORS == 0
-                    if several or failure.status in FORM_REFUSED:
+                    if several or failure.status in (400, 422):  # a form is refused
                         more = JSON_OBJECT if JSON_SCHEMA in refused else JSON_SCHEMA
-                        if failure.param in OPTIONAL_PARAMETERS - refused:
+                        if failure.param in {"temperature", "seed", "max_tokens"} - refused:
                             more = failure.param
                         if more not in refused:
                             failure.retry, failure.wait = True, 0.0

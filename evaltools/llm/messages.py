@@ -29,8 +29,6 @@ from ..core.messages import UsageError, WorkFailed
 # environment variable with the base URL where a config names none; the SDK reads it, too
 BASE_URL_VARIABLE = "OPENAI_BASE_URL"
 
-_URL = re.compile(r"https?://([\w.-]+|\[[\da-fA-F:.]+\])(:(\d{1,5}))?(/[^?#\s\x00-\x1f\x7f]*)?")
-
 
 def plain_url(text: str | None) -> str | None:
     """A text that can be a base URL: http or https, without a user, a query or a fragment; None stays None.
@@ -46,7 +44,9 @@ def plain_url(text: str | None) -> str | None:
     """
     if text is None:
         return None
-    match = _URL.fullmatch(text)
+    match = re.fullmatch(
+        r"https?://([\w.-]+|\[[\da-fA-F:.]+\])(:(\d{1,5}))?(/[^?#\s\x00-\x1f\x7f]*)?", text
+    )
     if match and int(match[3] or 0) <= 65_535:
         return text
     raise PydanticCustomError(
@@ -72,9 +72,6 @@ def address_in_force(base_url: str | None) -> str | None:
 
 # how a reply is asked for, the second being plainer; plain text where a server refuses both
 JSON_SCHEMA, JSON_OBJECT = "json_schema", "json_object"
-
-# parameters that a server may refuse by name; max_completion_tokens takes the place of max_tokens
-OPTIONAL_PARAMETERS = {"temperature", "seed", "max_tokens"}
 
 # keywords of a JSON schema that strict servers do not take
 ANNOTATIONS = {"title", "default", "minimum", "maximum", "description"}
@@ -133,6 +130,8 @@ def _strict(node: Fields) -> Fields:
 def body_without(refused: frozenset[str], request: Fields) -> Fields:
     """The body of a request of `chat` without what a server refused: parameters, and forms of the reply.
 
+    max_completion_tokens takes the place of max_tokens.
+
     >>> request = chat("m", "system", "user", "reply", {}, temperature=0, max_tokens=9)
     >>> body = body_without(frozenset({JSON_SCHEMA, "max_tokens"}), request)
     >>> list(body), body["response_format"]
@@ -159,9 +158,6 @@ LASTING = {
     404: "there is no such model or address",
     "insufficient_quota": "the quota is used up",
 }
-
-# statuses with which a server refuses the form of a request
-FORM_REFUSED = (400, 422)
 
 # statuses below 500 that a later attempt may not get
 TRANSIENT = (408, 409, 425, 429)
@@ -323,9 +319,6 @@ def parse(text: str, model: type[Reply]) -> Reply:
     raise ValueError(f"the reply {reason}")
 
 
-JOURNALS = "journal-*.jsonl"
-
-
 class Entry(BaseModel):
     """What is stored of a request: its reply, and what its call took."""
 
@@ -344,10 +337,10 @@ class ReplyCache:
     folder: Path
 
     def __post_init__(self) -> None:
-        self.journal = self.folder / JOURNALS.replace("*", uuid4().hex)
+        self.journal = self.folder / f"journal-{uuid4()}.jsonl"
         self._waiting: list[Entry] = []
         self._disk = asyncio.Lock()
-        for journal in self.folder.glob(JOURNALS):  # of runs that were killed
+        for journal in self.folder.glob("journal-*.jsonl"):  # of runs that were killed
             with suppress(FileNotFoundError):  # of a run that has ended just now
                 for line in journal.read_bytes().splitlines():
                     with suppress(ValueError):  # a line that a power cut ended

@@ -105,14 +105,18 @@ def _score_shard(
     return pa.Table.from_pylist(rows).to_pandas(), file.problems, file.n_lines
 
 
-def _gold_of(source: Source) -> tuple[dict[str, list[TupleRow]], Problems]:
+# the tuples of a gold file by sample id, and its problems
+GoldFile = tuple[dict[str, list[TupleRow]], Problems]
+
+
+def _gold_of(source: Source) -> GoldFile:
     """The tuples of the gold file by sample id, and its problems."""
     path = source.files.get("gold")
     return _read_gold(path) if path else ({}, Problems("skip"))
 
 
 @partial(read_once, 1)
-def _read_gold(path: Path) -> tuple[dict[str, list[TupleRow]], Problems]:
+def _read_gold(path: Path) -> GoldFile:
     # each process reads the file once, and a forked one has what its parent read
     problems = Problems("skip")
     return read_gold(File(path, problems)), problems

@@ -73,25 +73,19 @@ def write_artifacts(
 ) -> None:
     """Write both files into a folder."""
     # without its mark a Korean Excel reads another encoding
-    write_csv(
-        folder / "summary_scores.csv",
-        scores_frame(run.data, rules_in_force(run.options).thresholds),
-        "\ufeff",
-    )
+    write_csv(folder / "summary_scores.csv", scores_frame(run), "\ufeff")
     write_workbook(folder / "summary_scores.xlsx", sheets(run))
 
 
-def scores_frame(
-    units: DataFrame,
-    thresholds: Mapping[str, float],
-) -> DataFrame:
+def scores_frame(run: Run) -> DataFrame:
     """One row a case and metric.
 
     `passed` is empty without a threshold; `tags` and `evidence` are JSON.
     """
+    thresholds = rules_in_force(run.options).thresholds
     parts = []
     for metric in METRICS:
-        part = units.assign(metric=metric, threshold=thresholds.get(metric))
+        part = run.data.assign(metric=metric, threshold=thresholds.get(metric))
         columns = [column.format(metric=metric) for column in SCORES.values()]
         parts.append(part.reindex(columns=columns).set_axis([*SCORES], axis=1))
     return pd.concat(parts).sort_index(kind="stable", ignore_index=True)

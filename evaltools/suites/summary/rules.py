@@ -46,7 +46,7 @@ FOLLOWUP_TAG = "needs_followup"
 Phrase = Annotated[str, Field(min_length=1, max_length=1000, pattern=r"\S")]
 Phrases = tuple[Phrase, ...]
 SomePhrases = Annotated[Phrases, Field(min_length=1)]
-Share = Annotated[float, Field(ge=0, le=1, strict=True)]
+Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class _Strict(

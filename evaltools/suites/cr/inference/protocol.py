@@ -92,10 +92,6 @@ Refused = list[dict[str, str]]
 # the conflict of one opinion about the whole product and about a part of it
 GRANULARITY = "granularity_overlap_candidate"
 
-NOT_ASKED_FOR = (
-    "no flagged candidate, a second word on one, a reason of no list, or a FLIP to nowhere"
-)
-
 
 def merge(
     replies: Mapping[str, Triplets], text: str, refs: Names, refused: Refused
@@ -213,7 +209,8 @@ def votes(
                     )
                 else:
                     what = f"{action.action_type} {target} {action.reason_code}"[:80]
-                    refused.append({"actor": actor, "what": what, "why": NOT_ASKED_FOR})
+                    why = "no flagged candidate, a second word on one, a reason of no list, or a FLIP to nowhere"
+                    refused.append({"actor": actor, "what": what, "why": why})
     return ballots
 
 
@@ -281,9 +278,6 @@ SHOWN, LETTERS = 3, 800
 # characters up to which a text is short, and from which on it is long
 SHORT, LONG = 30, 80
 
-# the fields of an episode by which texts are compared
-STRUCTURE = ("negation", "contrast", "length")
-
 
 class Episode(BaseModel, frozen=True, extra="forbid"):
     """What a review taught. `stage1`, `final`: the polarities of each term; `corrected`: (action, reason) of what
@@ -332,7 +326,8 @@ def retrieved(episodes: Sequence[Episode], text: str) -> list[Episode]:
     text_shape = shape(text)
 
     def n_shared(episode: Episode) -> int:
-        return sum(getattr(episode, name) == text_shape[name] for name in STRUCTURE)
+        compared = ("negation", "contrast", "length")
+        return sum(getattr(episode, name) == text_shape[name] for name in compared)
 
     similar = [
         e for e in reversed(episodes) if e.language == text_shape["language"] and n_shared(e)
