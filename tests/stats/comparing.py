@@ -10,34 +10,23 @@ from evaltools.core.metric import Difference, Metric, MetricTable
 from evaltools.stats import compare as stats
 from evaltools.stats.influence import Condition, label
 
-MEAN = Metric(name="mean", numerator="y", denominator="n", group="g", better="higher", title="Mean")
+MEAN = Metric(name="mean", numerator="y", denominator="n", better="higher")
+
+SCORE = Metric(name="score", numerator="y", denominator="n", better="higher", bounds=(0, 1))
 
 ERRORS = Metric(
     name="errors",
     numerator="bad",
     denominator="n",
-    group="g",
     better="lower",
-    title="Errors",
     proportion=True,
 )
 
-MICRO = Metric(
-    name="micro",
-    numerator="2*tp",
-    denominator="2*tp + fp",
-    group="g",
-    better="higher",
-    title="Micro",
-)
+MICRO = Metric(name="micro", numerator="2*tp", denominator="2*tp + fp", better="higher")
 
-SHARE = Metric(
-    name="share", numerator="tp", denominator="n", group="g", better="none", title="Share"
-)
+SHARE = Metric(name="share", numerator="tp", denominator="n", better="none")
 
-COUNT = Metric(
-    name="count", numerator="tp", denominator="", group="g", better="higher", title="Count"
-)
+COUNT = Metric(name="count", numerator="tp", denominator="", better="higher")
 
 TABLE: MetricTable = [
     MEAN,
@@ -45,7 +34,7 @@ TABLE: MetricTable = [
     MICRO,
     SHARE,
     COUNT,
-    Difference(name="d", minuend="mean", subtrahend="micro", group="g", better="higher", title="D"),
+    Difference(name="d", minuend="mean", subtrahend="micro", better="higher"),
 ]
 
 R = Resampling(n_resamples=500)

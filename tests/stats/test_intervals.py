@@ -16,48 +16,37 @@ from evaltools.stats.breakdown import breakdown
 from evaltools.stats.effects import MIN_UNITS
 from evaltools.stats.formulas import gains_and_losses, wilson
 from evaltools.stats.intervals import estimate
+from tests.stats.comparing import MEAN, MICRO, run
 
-RATIO = Metric(name="ratio", numerator="2*tp", denominator="2*tp + fp", group="g", better="higher")
-MEAN = Metric(name="mean", numerator="f1", denominator="n", group="g", better="higher")
 TABLE: MetricTable = [
-    RATIO,
+    MICRO,
     MEAN,
-    Difference(name="difference", minuend="ratio", subtrahend="mean", group="g", better="higher"),
+    Difference(name="difference", minuend="micro", subtrahend="mean", better="higher"),
 ]
 RATE: MetricTable = [
-    Metric(name="rate", numerator="x", denominator="n", group="g", better="higher", proportion=True)
+    Metric(name="rate", numerator="x", denominator="n", better="higher", proportion=True)
 ]
 
 
 QUICK = Resampling(n_resamples=2000)
 
 
-def units(n: int, seed: int = 1) -> pd.DataFrame:
-    rng = np.random.default_rng(seed)
-    tp = rng.integers(0, 4, n)
-    return pd.DataFrame(
-        {
-            "id": [f"s{i:03d}" for i in range(n)],
-            "tp": tp,
-            "fp": rng.integers(0, 3, n),
-            "f1": rng.random(n),
-            "n": 1,
-        }
-    )
+def units(n: int) -> pd.DataFrame:
+    return run(np.random.default_rng(1), np.zeros(n))
 
 
 def of(frame: pd.DataFrame, table: MetricTable, resampling: Resampling = QUICK) -> pd.DataFrame:
     return estimate(frame, table, "id", resampling).set_index("name")
 
 
-def ratio(tp: np.ndarray, fp: np.ndarray, f1: np.ndarray, axis: int = -1) -> np.ndarray:
+def micro(tp: np.ndarray, fp: np.ndarray, y: np.ndarray, axis: int = -1) -> np.ndarray:
     return 2 * tp.sum(axis) / (2 * tp.sum(axis) + fp.sum(axis))
 
 
 STATISTICS = {
-    "ratio": ratio,
-    "mean": lambda tp, fp, f1, axis=-1: f1.mean(axis),
-    "difference": lambda tp, fp, f1, axis=-1: ratio(tp, fp, f1, axis) - f1.mean(axis),
+    "micro": micro,
+    "mean": lambda tp, fp, y, axis=-1: y.mean(axis),
+    "difference": lambda tp, fp, y, axis=-1: micro(tp, fp, y, axis) - y.mean(axis),
 }
 
 
@@ -65,7 +54,7 @@ STATISTICS = {
 @pytest.mark.parametrize(("n", "confidence"), [(25, 0.95), (120, 0.9)])
 def test_bounds_equal_scipy(method: Method, n: int, confidence: float) -> None:
     frame = units(n)
-    columns = [frame[name].to_numpy(float) for name in ("tp", "fp", "f1")]
+    columns = [frame[name].to_numpy(float) for name in ("tp", "fp", "y")]
     settings = Resampling(method=method, n_resamples=1500, confidence=confidence, seed=7)
     got = of(frame, TABLE, settings)
     for name, statistic in STATISTICS.items():
@@ -121,7 +110,7 @@ def test_no_unit() -> None:
     none = of(
         units(0), [*TABLE, Metric(name="count", numerator="tp", denominator="", better="none")]
     )
-    assert none.loc[["ratio", "mean", "difference"], "value"].isna().all()
+    assert none.loc[["micro", "mean", "difference"], "value"].isna().all()
     assert none.loc["count", "value"] == 0
     assert (none["n_units"] == 0).all()
 
@@ -268,7 +257,7 @@ def test_gains_and_losses_by_hand() -> None:
 
 def test_groups_of_a_run_differ_by_their_own_intervals() -> None:
     """Forty units and five others, whose interval is as wide as five allow."""
-    first = replace(BOUNDED, name="a", numerator="y", denominator="n")
+    first = replace(BOUNDED, name="a")
     second = replace(BOUNDED, name="b", numerator="z", denominator="m")
     gap = Difference(name="gap", minuend="a", subtrahend="b", better="higher")
     frame = pd.DataFrame({"id": range(45), "n": [1] * 40 + [0] * 5, "m": [0] * 40 + [1] * 5})
@@ -282,7 +271,7 @@ def test_groups_of_a_run_differ_by_their_own_intervals() -> None:
 
 def test_a_macro_mean_has_the_bounds_of_its_classes() -> None:
     """One class of 40 units, one absent: the absent one can be anything, half of which is in the mean."""
-    first = replace(BOUNDED, name="a", numerator="y", denominator="n", empty=0.0)
+    first = replace(BOUNDED, name="a", empty=0.0)
     second = replace(BOUNDED, name="b", numerator="z", denominator="m", empty=0.0)
     mean = Mean(name="macro", of=("a", "b"), better="higher")
     frame = pd.DataFrame({"id": range(40), "y": [1.0] * 37 + [0.5] * 3, "n": 1, "z": 0, "m": 0})

@@ -9,17 +9,13 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from evaltools.core.estimates import Resampling
 from evaltools.core.messages import UsageError
-from evaltools.core.metric import Metric
 from evaltools.stats.compare import compare_all, ranks
 from evaltools.stats.multiple import holm, max_t, sign_flip
 from evaltools.stats.plan import plan
-from tests.stats.comparing import compare, labelled
+from tests.stats.comparing import SCORE, R, compare, labelled
 
-SCORE = Metric(name="score", numerator="y", denominator="n", better="higher", bounds=(0, 1))
-FREE = Metric(name="score", numerator="y", denominator="n", better="higher")
-R = Resampling(n_resamples=500)
+FREE = replace(SCORE, bounds=None)
 
 
 def frame(y: np.ndarray) -> pd.DataFrame:

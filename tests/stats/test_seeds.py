@@ -1,18 +1,16 @@
 """Means over seeds: the two-way variance by hand and by the textbook, and what is missing in a seed."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
-from evaltools.core.estimates import Resampling
 from evaltools.core.metric import Difference, Metric, MetricTable
 from evaltools.stats.formulas import NEW_SEEDS, seed_part
 from evaltools.stats.intervals import aggregate
-from tests.stats.comparing import MEAN, MICRO, compare, labelled
+from tests.stats.comparing import MEAN, MICRO, R, Runs, compare, labelled, run
 
 RATE = Metric(name="rate", numerator="hit", denominator="n", better="higher", proportion=True)
 COUNT = Metric(name="count", numerator="tp", denominator="", better="none")
@@ -23,24 +21,21 @@ TABLE: MetricTable = [
     COUNT,
     Difference(name="d", minuend="mean", subtrahend="micro", better="higher"),
 ]
-R = Resampling(n_resamples=500)
 
 
 def condition(
     n: int = 40, seeds: tuple[object, ...] = (42, 123, 456), spread: float = 0.05
-) -> dict[Any, pd.DataFrame]:
+) -> Runs:
     rng = np.random.default_rng(3)
     sample = rng.normal(0.5, 0.2, n)
     runs = {}
     for seed in seeds:
-        y = sample + rng.normal(0, spread) + rng.normal(0, 0.1, n)
-        counts = {"tp": rng.integers(0, 4, n), "fp": rng.integers(0, 3, n)}
-        ids = [f"s{i:03d}" for i in range(n)]
-        runs[seed] = pd.DataFrame({"id": ids, "y": y, "hit": y > 0.5, "n": 1, **counts})
+        frame = run(rng, sample, rng.normal(0, spread))
+        runs[seed] = frame.assign(hit=frame["y"] > 0.5)
     return runs
 
 
-def of(runs: dict[Any, pd.DataFrame], table: MetricTable = TABLE) -> pd.DataFrame:
+def of(runs: Runs, table: MetricTable = TABLE) -> pd.DataFrame:
     return aggregate(labelled(table, runs), R).set_index("metric")
 
 
@@ -67,7 +62,7 @@ def test_variance_components_by_hand() -> None:
 
 
 def test_complete_interval_equals_the_textbook_formula() -> None:
-    runs = condition(n=30, spread=0.02)
+    runs = condition(n=30)
     y = np.stack([f["y"].to_numpy() for f in runs.values()])
     k, n = y.shape
     ms_seed, ms_sample = n * y.mean(axis=1).var(ddof=1), k * y.mean(axis=0).var(ddof=1)

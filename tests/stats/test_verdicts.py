@@ -11,9 +11,8 @@ import evaltools as et
 from evaltools.core.estimates import Resampling
 from evaltools.core.metric import Difference, Mean, Metric
 from evaltools.stats.intervals import estimate
-from tests.stats.comparing import MEAN, compare, compared, differing, rows, two
+from tests.stats.comparing import MEAN, SCORE, compare, compared, differing, rows, two
 
-SCORE = Metric(name="score", numerator="y", denominator="n", better="higher", bounds=(0, 1))
 RIGHT = Metric(name="right", numerator="y", denominator="n", better="higher", proportion=True)
 R = Resampling()
 
