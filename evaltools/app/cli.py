@@ -96,12 +96,9 @@ class MainGroup(click.Group):
 @click.group(
     cls=MainGroup,
     commands={
-        **{
-            name: Later(name, callback=load_command, short_help=text)
-            for name, text in COMMANDS.items()
-        },
-        **added("COMMANDS"),
-    },
+        name: Later(name, callback=load_command, short_help=text) for name, text in COMMANDS.items()
+    }
+    | added("COMMANDS"),
     context_settings={
         "help_option_names": ["-h", "--help"],
         "max_content_width": 100,

@@ -9,13 +9,6 @@ import click
 from ...core.files import Names, asset_dir, write_text
 from ...core.messages import echo
 
-# nothing is fetched from the network, and root, as in a container, may start it
-SETTINGS = [
-    "--allow-root",
-    "--LabApp.news_url=None",
-    "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
-]
-
 
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.argument(
@@ -36,6 +29,16 @@ def lab(options: Names) -> None:
         if not (folder / path.name).exists():
             write_text(folder / path.name, path.read_text(encoding="utf-8"))
     echo(f"notebooks in {folder}")
-    arguments = [sys.executable, "-m", "jupyterlab", str(folder), *SETTINGS, *options]
+    arguments = [
+        sys.executable,
+        "-m",
+        "jupyterlab",
+        str(folder),
+        # root, as in a container, may start it, and nothing is fetched from the network
+        "--allow-root",
+        "--LabApp.news_url=None",
+        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+        *options,
+    ]
     # neither the server nor a kernel is a module of the working directory
     os.execve(arguments[0], arguments, {**os.environ, "PYTHONSAFEPATH": "1"})

@@ -229,15 +229,12 @@ def _against_baseline(
     blocked_before, blocked_now = study.codes.values()
     names = list(dict.fromkeys([*study.usual, *margins]))
     lost = blocked_now.keys() - blocked_before
-    rows = [
-        Requirement(name, False if name in lost else None, BLOCKED)
-        for name in names
-        if name in study.blocked
-    ]
     for name in margins.keys() - lost:
         study.directed(name)  # says so where no difference is harm
+    rows = []
     for name in names:
         if name in study.blocked:
+            rows.append(Requirement(name, False if name in lost else None, BLOCKED))
             continue
         # one with a margin is a test of its own, as a primary metric is
         own = replace(study, declared=name) if name in margins else study
@@ -322,8 +319,8 @@ def rerun(
     """
     file = manifest / NAME if manifest.is_dir() else manifest
     recorded = read_model(file, Manifest)
-    members = recorded.members if recorded.kind == "aggregate" else [recorded]
-    if not members or not all(member.inputs for member in members):
+    members = recorded.members or [recorded]
+    if not all(member.inputs for member in members):
         raise Problems().fatal(
             "bad-manifest",
             "names no runs, or no inputs of them: there is nothing to make again",

@@ -72,9 +72,11 @@ def check_suite(name: str) -> click.Command:
                 Workers(),
             )
 
-    options = suite_options(suite.options, suite.options.free())
     return _check_command(
-        suite.name, f"Inputs of {suite.title}: list every problem.", check_file, options
+        suite.name,
+        f"Inputs of {suite.title}: list every problem.",
+        check_file,
+        suite_options(suite.options, suite.options.free()),
     )
 
 
@@ -284,9 +286,12 @@ def _command(
 ) -> click.Command:
     """The command that makes something of runs of a suite."""
     suite = get_suite(name)
-    options = suite_options(suite.options, suite.options.settable())
 
-    @click.command(suite.name, params=[*options, *more], help=f"{verb} runs of {suite.title}.")
+    @click.command(
+        suite.name,
+        params=[*suite_options(suite.options, suite.options.settable()), *more],
+        help=f"{verb} runs of {suite.title}.",
+    )
     @runs_argument
     @batch_options
     def command(runs: Names, **options: Any) -> None:
@@ -332,9 +337,6 @@ def report() -> None:
 def seeds(
     runs: Names,
     suite: Any,
-    baseline: str | None,
-    primary: str | None,
-    margin: dict[str, float],
     **options: Any,
 ) -> None:
     """Means over seeds, and conditions compared (any suite).
@@ -344,14 +346,9 @@ def seeds(
     """
     if suite is None:
         suite = evaluate.suite_of_run(find_runs(runs[0])[0])  # says why it cannot be told
+    declared = {name: options.pop(name) for name in ("baseline", "primary", "margin")}
     work = batch.Batch(suite, options)
-    batch.report_seeds(
-        work,
-        runs,
-        baseline=baseline,
-        primary=primary,
-        margin=margin,
-    )
+    batch.report_seeds(work, runs, **declared)
     raise Exit(batch.end(work))
 
 

@@ -341,10 +341,8 @@ SUITE = Suite(
     sample_view=sample_view,
     finding=finding,
     runner=RUNNER,
-    decode={
-        **dict.fromkeys(
-            ("gold", "stage1", "final"), partial(msgspec.json.decode, type=list[EvalTuple])
-        ),
-        **dict.fromkeys(("reviews", "arbiter"), partial(msgspec.json.decode, type=list[Action])),
-    },
+    decode=dict.fromkeys(
+        ("gold", "stage1", "final"), partial(msgspec.json.decode, type=list[EvalTuple])
+    )
+    | dict.fromkeys(("reviews", "arbiter"), partial(msgspec.json.decode, type=list[Action])),
 )

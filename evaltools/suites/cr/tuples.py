@@ -344,14 +344,13 @@ def tuple_f1(
     if key not in KEYS:
         raise ValueError(f"no key {key!r}; expected one of {', '.join(KEYS)}")
     policy = match_policy(match)
-    of_gold = Side([_read(value, gold=True) for value in gold], policy)
-    found = match_pairs(
-        of_gold.pairs[key], Side([_read(value) for value in pred], policy).pairs[key]
-    )
+    of_gold = Side([read_tuple(_row(value), gold=True) for value in gold], policy).pairs[key]
+    of_pred = Side([read_tuple(_row(value)) for value in pred], policy).pairs[key]
+    found = match_pairs(of_gold, of_pred)
     tp, fp, fn, *_ = found
     precision, recall = (tp / (tp + wrong) if tp else 0.0 for wrong in (fp, fn))
     f1 = found.f1
-    if policy.pairless == "out" and not of_gold.pairs[key]:
+    if policy.pairless == "out" and not of_gold:
         precision = recall = f1 = math.nan
     return TupleF1(
         precision,
@@ -363,17 +362,13 @@ def tuple_f1(
     )
 
 
-def _read(
-    value: Any,
-    *,
-    gold: bool = False,
-) -> EvalTuple:
-    """A tuple of the caller's."""
+def _row(value: Any) -> TupleRow:
+    """A tuple of the caller's as one of a file."""
     if not isinstance(value, Mapping):
         if isinstance(value, str) or not hasattr(value, "__len__") or len(value) != 3:
             raise ValueError(f"expected a dict or (ref, term, polarity), got {value!r}")
         value = dict(zip(("aspect_ref", "aspect_term", "polarity"), value))
-    return read_tuple(TupleRow.model_validate(value), gold=gold)
+    return TupleRow.model_validate(value)
 
 
 def rank(

@@ -5,6 +5,7 @@ specification D16; the units come from the rule file.
 """
 
 import re
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -125,6 +126,7 @@ def _word_pattern(word: str, unit: Unit) -> str:
     return f"{pattern}(?!{_POLITE_END}(?:{forbidden}))" if forbidden else pattern
 
 
+@dataclass
 class QuantityReader:
     """Reads the quantities of one text, from left to right.
 
@@ -132,15 +134,10 @@ class QuantityReader:
     `quantities` where it is one, and gives the place to go on from.
     """
 
-    def __init__(
-        self,
-        text: str,
-        words: UnitWords,
-    ):
-        self.text = text
-        self.words = words
-        self.quantities: list[Quantity] = []
-        self._without_unit: list[Number] = []  # a later figure may lend them its unit
+    text: str
+    words: UnitWords
+    quantities: list[Quantity] = field(default_factory=list)
+    _without_unit: list[Number] = field(default_factory=list)  # a later figure may lend its unit
 
     def figure(self, match: Match) -> int:
         """100원, and $ 100: a sign that stands before its figure."""

@@ -50,8 +50,11 @@ def _json_cases(file: File) -> Iterator[tuple[int, Case]]:
     content = read_json(file)
     cases = content.get("test_cases") if isinstance(content, dict) else content
     if not isinstance(cases, list):
-        message = 'expected a list of cases or {"test_cases": [...]}'
-        raise file.fatal("bad-structure", message, field="test_cases")
+        raise file.fatal(
+            "bad-structure",
+            'expected a list of cases or {"test_cases": [...]}',
+            field="test_cases",
+        )
     for number, record in enumerate(cases, 1):
         name = record.get("id") if isinstance(record, dict) else None
         case = file.fitted(

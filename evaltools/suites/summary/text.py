@@ -17,10 +17,8 @@ from ...core.files import toml_of_package
 # characters that are read as others, and the words of numbers and of what stands around them
 NOTATION = toml_of_package("suites/summary/notation.toml")
 
+# characters that nobody sees
 INVISIBLE = "[\u00ad\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]"
-# what is composed at once: putting n marks in order takes n² steps
-_WORD = re.compile(r"\S{1,200}")
-
 
 # code of a character -> the plain one that it is read as
 FOLD = {0xFF01 + offset: chr(0x21 + offset) for offset in range(94)}
@@ -34,9 +32,9 @@ def composed(text: str) -> str:
     >>> composed("３천만\u200b원")
     '３천만원'
     """
-    return _WORD.sub(
-        lambda word: unicodedata.normalize("NFC", word[0]), re.sub(INVISIBLE, "", text)
-    )
+    text = re.sub(INVISIBLE, "", text)
+    # a word at once: putting n marks in order takes n² steps
+    return re.sub(r"\S{1,200}", lambda word: unicodedata.normalize("NFC", word[0]), text)
 
 
 def normalise(text: str, fold: bool = True) -> str:
