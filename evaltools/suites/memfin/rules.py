@@ -22,9 +22,8 @@ CONTEXT_LIMIT = 1_000
 # the columns of a measure, and what its metrics sum: nothing where nothing is required of the turn
 Found = tuple[Fields, Fields]
 
-_DRAWDOWN = re.compile(
-    re.escape(LEXICON["contradiction"]["drawdown_constraint"]) + r"\s*([0-9]+)\s*[%％]"
-)
+# the expression of a constraint on drawdown
+DRAWDOWN = re.escape(LEXICON["contradiction"]["drawdown_constraint"]) + r"\s*([0-9]+)\s*[%％]"
 
 
 def continuity(
@@ -134,7 +133,7 @@ def contradictions(
     warns = contains_any(rule["warnings"], reply)
     broken = []
     for constraint in constraints:
-        if limit := _DRAWDOWN.search(constraint):
+        if limit := re.search(DRAWDOWN, constraint):
             is_broken = rule["drawdown_word"] in reply and highest > float(limit[1])
         else:
             is_broken = not warns and contains_any(rule["constraints"].get(constraint, ()), reply)
