@@ -299,6 +299,8 @@ def _command(
         make(work, runs)
         raise Exit(batch.end(work))
 
+    lang = next(each for each in command.params if each.name == "lang")
+    lang.type = click.Choice(suite_languages(suite))
     return command
 
 
