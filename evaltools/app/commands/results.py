@@ -315,8 +315,8 @@ def rerun(
     """
     file = manifest / NAME if manifest.is_dir() else manifest
     recorded = read_model(file, Manifest)
-    members = recorded.members or [recorded]
-    if not all(member.inputs for member in members):
+    members = recorded.members if recorded.kind == "aggregate" else [recorded]
+    if not members or not all(member.inputs for member in members):
         raise Problems().fatal(
             "bad-manifest",
             "names no runs, or no inputs of them: there is nothing to make again",
