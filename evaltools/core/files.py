@@ -330,7 +330,7 @@ def find_runs(run: str | Path) -> list[Path]:
         seeds = list(prefix.parent.glob(f"{escape(prefix.name)}__seed*"))
         found = [path for path in seeds if path.is_dir()] or seeds
         if prefix.exists():
-            found = [prefix if name == part else Path(part)]
+            found = [Path(part)]
         if not found:
             raise UsageError(
                 f"{part}: no such run, and nothing named {prefix.name}__seed<N>_<mode> beside it, "

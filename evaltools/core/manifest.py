@@ -260,8 +260,8 @@ def _exchange(new: Path, target: Path) -> None:
     """Put `new` in the place of `target`; what stood there is where `new` was. At once where the system can."""
     if target.exists():
         swap = getattr(ctypes.CDLL(None), "renameat2", None) if os.name == "posix" else None
-        paths = os.fsencode(new.absolute()), os.fsencode(target.absolute())
-        if swap and swap(0, paths[0], 0, paths[1], RENAME_EXCHANGE) == 0:
+        there, here = os.fsencode(target.absolute()), os.fsencode(new.absolute())
+        if swap and swap(0, here, 0, there, RENAME_EXCHANGE) == 0:
             return
         target.rename(new.with_name("old"))
     new.rename(target)

@@ -274,19 +274,18 @@ def terminal_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table that fits the terminal: the first column stands at its left and is folded, the others at their right."""
     from rich.console import Console
     from rich.table import Table
-    from rich.text import Text
 
     grid = Table(box=None, pad_edge=False)
     for index, head in enumerate(heads):
         grid.add_column(
-            Text(head),
+            head,
             justify="right" if index else "left",
             overflow="fold",
             no_wrap=index > 0 and head != "verdict",
         )
     for row in rows:
-        grid.add_row(*(Text(visible(cell.replace("\u00a0", " "))) for cell in row))
-    console = Console()
+        grid.add_row(*(visible(cell.replace("\u00a0", " ")) for cell in row))
+    console = Console(markup=False, emoji=False)
     with console.capture() as captured:
         console.print(grid)
     return "\n".join(line.rstrip() for line in captured.get().splitlines())

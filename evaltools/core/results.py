@@ -189,7 +189,7 @@ def is_current(
 class StoredMetric(BaseModel):
     """A row of `metrics` in metrics.json, as far as readers of it need; a row may lack its title."""
 
-    model_config = ConfigDict(frozen=True, strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(strict=True, allow_inf_nan=False)
 
     name: str
     title: str = ""

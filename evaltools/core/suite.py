@@ -262,7 +262,7 @@ def jsonl_suite(
     table, names = tuple(metrics), tuple(headline)
     if name in BUILT_IN:
         raise UsageError(f"suite {name!r}: that is the name of a built-in suite")
-    if not hasattr(record, unit) and unit not in getattr(record, "model_fields", {}):
+    if unit not in getattr(record, "model_fields", {}):
         raise UsageError(
             f"suite {name!r}: expected record as a pydantic model with the field {unit}"
         )

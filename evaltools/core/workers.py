@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import AbstractContextManager, chdir, closing, contextmanager, suppress
+from contextlib import chdir, closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing import active_children, parent_process
@@ -40,7 +40,7 @@ class Workers:
 
     def map(
         self,
-        call: Callable[[Any], Any],
+        call: Call,
         tasks: Sequence[Any],
     ) -> list[Any]:
         """call(task) for every task, in the order of the tasks; `call` and the tasks must be picklable.
@@ -66,7 +66,7 @@ class Workers:
         once more, in a pool of its own. Closing the generator stops what still runs.
         """
         n_processes = min(self.jobs, len(tasks))
-        start: Callable[[int], AbstractContextManager[Executor]] = _pool
+        start: Call = _pool
         if self.scheduler and tasks:
             start = partial(_cluster, self.scheduler)
             call = partial(_like_here, Path.cwd(), versions(), call)
@@ -167,11 +167,7 @@ def _cluster(address: str, _: int) -> Iterator[Executor]:
             client.wait_for_workers(1, timeout=CONNECT_SECONDS)
         except OSError:  # a TimeoutError too
             raise WorkFailed(f"the dask scheduler at {address!r} has no workers") from None
-        pool = client.get_executor(pure=False)
-        try:
-            yield pool
-        finally:
-            pool.shutdown(wait=False)
+        yield client.get_executor(pure=False)
 
 
 # the working directory is the whole process's: one task at a time

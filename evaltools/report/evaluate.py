@@ -239,7 +239,7 @@ def _study(
     ]
     if baseline is not None and len(named) != 1:
         raise UsageError(f"no condition {baseline!r} among {first_names(conditions)}")
-    possible = [Study("", conditions, condition, primary, margin or {}) for condition in named]
+    possible = [Study("", conditions, condition, margin or {}, primary) for condition in named]
     require_comparable(possible[0].results)
     result = max(possible, key=lambda study: len({*study.headline} - study.blocked))
     first, *more = result.candidates or [""]
@@ -393,13 +393,12 @@ def group(runs: Iterable[Run]) -> Conditions:
     run whose name tells no seed is a condition of its own. In natural order where all names tell a seed, else as given.
     UsageError for two runs of one condition and seed.
     """
-    runs = list(runs)
-    if not runs:
-        raise UsageError("no runs given")
     named = [
         (*(condition_of(run.name) if RUN_NAME.match(run.name) else (run.name, "", "")), run)
         for run in runs
     ]
+    if not named:
+        raise UsageError("no runs given")
     if all(seed for _, seed, *_ in named):
         named.sort(key=lambda entry: [natural(part) for part in entry[:3]])
     modes = defaultdict(set)

@@ -26,7 +26,6 @@ from ..core.files import (
     asset_dir,
     atomic,
     bytes_hash,
-    safe_name,
     sha256,
     write_json,
     write_text,
@@ -147,7 +146,7 @@ def _result_links(job: ReportJob) -> dict[str, str]:
     folders = [Path(folder) for folder in job.results]
     if job.paper and len(folders) > 1:
         folders = [
-            job.folder.parents[1] / "results" / f"{safe_name(name)}_aggregated"
+            job.folder.parents[1] / "results" / f"{name}_aggregated"
             for name in job.paper.conditions
         ]
     return {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -63,8 +63,8 @@ class Study(Result):
     name: str
     conditions: Conditions
     baseline: str
+    margin: Mapping[str, float]
     declared: str | None = None
-    margin: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def suite(self) -> Suite:
@@ -204,10 +204,10 @@ class Study(Result):
         rows = self.estimates_of(ranked.name).merge(
             ranks(self.labelled(*self.conditions), ranked.name, self.resampling), on="condition"
         )
-        rows = rows.sort_values("value", ascending=ranked.better == "lower", kind="stable")
-        return rows[
-            ["condition", "value", "ci_low", "ci_high", "rank_low", "rank_high"]
-        ].reset_index(drop=True)
+        rows = rows.sort_values(
+            "value", ascending=ranked.better == "lower", kind="stable", ignore_index=True
+        )
+        return rows[["condition", "value", "ci_low", "ci_high", "rank_low", "rank_high"]]
 
     def plan(
         self,

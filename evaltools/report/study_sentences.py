@@ -163,11 +163,10 @@ def findings(shown: Result) -> list[Parts]:
         own = shown.suite.finding(shown)
         if own:
             return [own]
-    text = verdict_parts if shown.candidates else _value
     if shown.candidates:
-        rows = shown.rows_of(shown.primary)
+        text, rows = verdict_parts, shown.rows_of(shown.primary)
     else:  # a value that is not measured is no finding
-        rows = shown.rows_of(*shown.headline).dropna(subset="value").head(1)
+        text, rows = _value, shown.rows_of(*shown.headline).dropna(subset="value").head(1)
     found = [text(row, shown.resampling) for row in rows.to_dict("records")]
     why = [check.message for check in shown.doubts() if check.level == "blocking"]
     return found or [(say("No headline metric can be judged"), listed(why[:1]))]
@@ -179,11 +178,11 @@ def outcomes(shown: Result) -> list[str]:
 
 
 def _value(
-    estimate: Row,
+    row: Row,
     resampling: Resampling,
 ) -> Parts:
-    texts = shown_texts(estimate)
-    lead = f"{metric_title(estimate['metric'], estimate['title'])} {texts['value']}"
+    texts = shown_texts(row)
+    lead = f"{metric_title(row['metric'], row['title'])} {texts['value']}"
     if texts["condition"]:
         lead = f"{texts['condition']}, {lead}"
     text = "{level} interval {bounds}, n = {n}" if texts["interval"] else "n = {n}"

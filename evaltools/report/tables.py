@@ -156,7 +156,6 @@ def by_condition(rows: DataFrame) -> DataFrame:
             aggfunc="first",
             sort=False,
         )
-        .rename_axis(columns=None)
         .fillna("N/A")
         .reset_index()
     )
@@ -173,6 +172,10 @@ SCALE, COLOURS = 2, 64
 
 # widest line of labels of categories and legends, and of any other text of a figure, in characters
 LABEL_COLUMNS, TITLE_COLUMNS = 27, 50
+
+
+# the names that the lines of a cell assign to
+ASSIGNED = re.compile(r"^(\w+) *=(?!=)", re.MULTILINE)
 
 
 def notebook(lang: str = "en") -> HtmlTable | None:
@@ -208,7 +211,9 @@ def notebook(lang: str = "en") -> HtmlTable | None:
     # papermill puts those that were injected behind the cell of all
     first, *others = [cell for cell in shell.user_ns["In"] if cell.strip()] or [""]
     injected = "\n".join(cell for cell in others if cell.startswith("# Parameters"))
-    if unknown := [name for name in names_set(injected) if name not in names_set(first)]:
+    if unknown := [
+        name for name in ASSIGNED.findall(injected) if name not in ASSIGNED.findall(first)
+    ]:
         # Markup would escape the styles that it is added to
         html += str(
             macros().notice(
@@ -219,19 +224,6 @@ def notebook(lang: str = "en") -> HtmlTable | None:
             )
         )
     return HtmlTable(html)
-
-
-def names_set(source: str) -> list[str]:
-    """The names that the lines of a cell assign to, in order.
-
-    >>> names_set("run = None\\nseed = 0  # seed of the resampling")
-    ['run', 'seed']
-    """
-    return re.findall(
-        r"^(\w+) *=(?!=)",
-        source,
-        re.MULTILINE,
-    )
 
 
 def frame_table(frame: DataFrame) -> HtmlTable:

@@ -10,12 +10,12 @@ from collections.abc import Iterable
 from decimal import ROUND_UP, Context
 from numbers import Integral, Number
 from typing import Any
-from unicodedata import east_asian_width
 
 import numpy as np
 import pandas as pd
 from markupsafe import Markup, escape
 from pandas import DataFrame
+from rich.cells import cell_len
 
 from ..core.estimates import Row, is_null
 from ..core.messages import say, visible
@@ -178,13 +178,8 @@ def anchor(
     return f"{prefix}-{slug}"
 
 
-def width_of(text: str) -> int:
-    """The columns that a text takes; a Han or Hangul character takes two.
-
-    >>> width_of("지표 p")
-    6
-    """
-    return len(text) + sum(east_asian_width(letter) in "WF" for letter in text)
+# the columns that a text takes; a Han or Hangul character takes two
+width_of = cell_len
 
 
 # --- tables in Markdown and LaTeX

@@ -9,7 +9,7 @@ from IPython.core.interactiveshell import InteractiveShell
 import evaltools as et
 from evaltools.core.files import asset_dir
 from evaltools.report.notebook import parameters_of
-from evaltools.report.tables import names_set
+from evaltools.report.tables import ASSIGNED
 from tests.files import read_json
 from tests.notebooks.cells import run_cells
 from tests.suites.cr.cards import gold, output, run, tup
@@ -103,4 +103,4 @@ def test_papermill_lists_every_parameter() -> None:
         (cell,) = (
             c for c in read_json(path)["cells"] if "parameters" in c["metadata"].get("tags", [])
         )
-        assert parameters_of(path) == names_set("".join(cell["source"]))
+        assert parameters_of(path) == ASSIGNED.findall("".join(cell["source"]))
