@@ -39,9 +39,6 @@ from ..report.study_sentences import whole_sentence
 from .options import suite_languages
 from .show import show_result
 
-# options of the command line that `evaluate` does not take
-OF_COMMAND = ("jobs", "scheduler", "name", "paper", "quiet", "verbose")
-
 
 @dataclass
 class Batch:
@@ -234,7 +231,12 @@ def _find(
 
 def _score(batch: Batch, runs: Sequence[Input]) -> list[Input]:
     """Those of the runs that could be scored, or were before."""
-    settings = {n: value for n, value in batch.options.items() if n not in OF_COMMAND}
+    settings = {
+        name: value
+        for name, value in batch.options.items()
+        # those that `evaluate` does not take
+        if name not in ("jobs", "scheduler", "name", "paper", "quiet", "verbose")
+    }
     workers = batch.workers("scoring")
     if len(runs) == 1:  # its shards are spread over the processes, else the runs are
         settings["workers"] = workers

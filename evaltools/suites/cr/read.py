@@ -169,7 +169,7 @@ def locate(
     Outputs go with the gold of the options, or with the folder's own gold.jsonl. InputError where the main file is
     missing.
     """
-    folder = path if path.is_dir() else path.parent
+    folder = path
     if path.is_dir():
         # beside what our own runner made, scorecards are what scoring it left there
         is_our_run = (folder / RUNNER[0]).is_file()
@@ -183,6 +183,7 @@ def locate(
         role = roles[-1 if is_our_run else 0]
         path = folder / FILES[role]
     else:
+        folder = path.parent
         File(path, problems)
         is_output = path.name == FILES["outputs"] or any(
             row.final_result

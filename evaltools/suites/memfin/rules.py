@@ -144,14 +144,6 @@ def contradictions(
 
 VALUES, SETS = LEXICON["one_value"], LEXICON["set_of_texts"]
 
-# a prediction is in the snapshot, in the replies -> where it comes from
-ORIGINS = {
-    (True, True): "both",
-    (True, False): "snapshot",
-    (False, True): "replies",
-    (False, False): "none",
-}
-
 
 def profile_columns(dialog: Dialog) -> Fields:
     """The M2 columns of a dialogue; without a true profile it is skipped and the scores are null."""
@@ -201,7 +193,7 @@ def score_profile(
             "metric": metric,
             "truth": true,
             "predicted": predicted,
-            "origin": ORIGINS[bool(stated), bool(inferred)],
+            "origin": _origin(stated, inferred),
             "score": float(true is not None and predicted == true),
         }
     for metric, (true_name, name) in SETS.items():
@@ -213,9 +205,16 @@ def score_profile(
             "metric": metric,
             "truth": texts,
             "predicted": found,
-            "origin": ORIGINS[bool(listed), bool(said)],
+            "origin": _origin(listed, said),
             "score": set_f1(found, texts),
         }
+
+
+def _origin(snapshot: object, replies: object) -> str:
+    """Where a prediction comes from, by what each of the two gives."""
+    if snapshot and replies:
+        return "both"
+    return "snapshot" if snapshot else "replies" if replies else "none"
 
 
 def _distinct(texts: Iterable[str]) -> list[str]:

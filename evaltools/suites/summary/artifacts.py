@@ -54,9 +54,6 @@ LINE_HEIGHT, MOST_LINES = 15, 6
 # characters across a column
 NARROWEST, WIDEST = 10, 30
 
-# columns that stay in place when a sheet is moved
-FROZEN = 3
-
 
 class Sheet(NamedTuple):
     """A frame on a sheet of its own, with a filter, and the lines above the table and below it."""
@@ -220,7 +217,7 @@ def _write_sheet(
         page.set_row(number, LINE_HEIGHT * max(map(_height, row, widths)))
         for index, value in enumerate(row):
             page.write(number, index, value, coloured.get(value, plain))
-    page.freeze_panes(header + 1, FROZEN)
+    page.freeze_panes(header + 1, 3)  # columns that stay in place when the sheet is moved
     page.autofilter(header, 0, last_row, len(heads) - 1)
 
 

@@ -258,8 +258,7 @@ def run(
         raise UsageError("--max-cost needs the [price] of the config")
     model = config.model
     cache = out / "llm-cache"
-    client_class = StandIn if config.is_example else Client
-    client = client_class(
+    client = (StandIn if config.is_example else Client)(
         model.base_url,
         cache,
         problems,

@@ -13,7 +13,7 @@ from ....llm.client import Client
 from ..schema import STAND_IN
 
 WORDS = toml_of_package("suites/cr/inference/standin.toml")
-CLAUSE = re.compile(f".*?(?:{'|'.join(map(re.escape, WORDS['clause_ends']))}|$)")
+CLAUSE = f".*?(?:{'|'.join(map(re.escape, WORDS['clause_ends']))}|$)"
 
 
 class StandIn(Client):
@@ -51,7 +51,7 @@ def _triplets(
     """
     sees_negation = stage in ("p_neg", "s0") or draw % 4 == 0
     sees_implied = stage in ("p_imp", "s0") or draw % 3 == 0
-    for clause in CLAUSE.findall(text):
+    for clause in re.findall(CLAUSE, text):
         good = _holds(clause, "good")
         if good == _holds(clause, "bad"):
             continue
