@@ -73,22 +73,16 @@ SCENARIOS: dict[str, list[str]] = {
         "compare",
         "example:cr/no_memory",
         "example:cr/with_memory",
-        "--csv",
-        "{out}/compare.csv",
     ],
     "examples-compare-one": [
         "compare",
         "example:cr/no_memory__seed1_proposed",
         "example:cr/with_memory__seed2_proposed",
-        "--csv",
-        "{out}/compare.csv",
     ],
     "examples-compare-memfin": [
         "compare",
         "example:memfin/memory_agent",
         "example:memfin/plain_llm",
-        "--csv",
-        "{out}/compare.csv",
     ],
     "reference-cr": ["score", "cr", *N50, FINAL],
     "reference-cr-v1": ["score", "cr", *N50, FINAL, "--protocol", "cr_v1"],
@@ -100,12 +94,10 @@ SCENARIOS: dict[str, list[str]] = {
         "compare",
         "{ref}/cr/cr_n50_m0",
         "{ref}/cr/cr_n50_m1",
-        "--csv",
-        "{out}/compare.csv",
         "--protocol",
         "cr_v1",
     ],
-    "reference-compare-one": ["compare", N50[2], N50[5], "--csv", "{out}/compare.csv"],
+    "reference-compare-one": ["compare", N50[2], N50[5]],
 }
 
 FIELDS = (
@@ -263,12 +255,11 @@ READERS = {
 
 def measure(folder: Path, scenario: str, reference: Path = REFERENCE) -> Files:
     """Run the command of a scenario in `folder` and read all the numbers that it wrote."""
-    words = [word.format(ref=reference, out=folder) for word in SCENARIOS[scenario]]
-    if words[0] != "compare":
-        words += ["--out", str(folder)]
-    words += QUICK  # the intervals are not held against the stored ones
+    words = [word.format(ref=reference) for word in SCENARIOS[scenario]]
+    out = ("--csv", folder / "compare.csv") if words[0] == "compare" else ("--out", folder)
+    # few resamples: the intervals are not held against the stored ones
     with without_pages():  # which have no numbers of their own
-        call(*words)
+        call(*words, *out, *QUICK)
     files: Files = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()

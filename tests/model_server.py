@@ -21,8 +21,8 @@ class Seen:
 
     @property
     def data(self) -> dict[str, Any]:
-        """The JSON object inside the user message."""
-        return json.loads(self.body["messages"][1]["content"].partition("\n")[2])
+        """The JSON object in the second line of the user message."""
+        return json.loads(self.body["messages"][1]["content"].split("\n")[1])
 
     @property
     def summary(self) -> str:
@@ -44,11 +44,10 @@ class Answer:
     reset: bool = False
 
 
-def says(content: str | None, **answer: Any) -> Answer:
+def says(content: str, *, finish_reason: str = "stop", **fields: Any) -> Answer:
     """A chat completion whose message is `content`."""
-    choice = {"message": {"role": "assistant", "content": content}, "finish_reason": "stop"}
-    completion = {"model": "m", "choices": [choice]}
-    return Answer(body=json.dumps(completion).encode(), **answer)
+    choice = {"message": {"role": "assistant", "content": content}, "finish_reason": finish_reason}
+    return Answer(body=json.dumps({"model": "m-1", "choices": [choice], **fields}).encode())
 
 
 def judges(score: Any = 1.0, confidence: Any = 0.9, reason: str = "근거", **fields: Any) -> Answer:

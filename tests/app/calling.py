@@ -10,11 +10,13 @@ from unittest.mock import patch
 from click.testing import CliRunner, Result
 
 from evaltools.app.cli import main
+from evaltools.core.estimates import Resampling
 from evaltools.core.messages import language, speaking
 from evaltools.report.notebook import HTML, ReportJob
 from evaltools.report.run import Run
 
 QUICK = ("--n-resamples", "100")
+FAST = Resampling(n_resamples=100)
 
 
 def call(*arguments: str | Path, status: int = 0) -> Result:

@@ -12,3 +12,10 @@ from .small_report import make_undisturbed
 def undisturbed(shared: Callable[[str, Callable[[Path], object]], Path]) -> Path:
     """A folder with small notebooks, and the outputs of a batch that nothing disturbed."""
     return shared("undisturbed", make_undisturbed)
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

@@ -11,10 +11,9 @@ from evaltools.report.paper import markdown
 from evaltools.report.study_sentences import outcomes
 from tests.files import read_json
 
-from .calling import QUICK, call, said, without_pages, written
+from .calling import FAST, QUICK, call, said, without_pages, written
 
 F1 = "tuple_f1_s2_refpol"
-FAST = et.Resampling(n_resamples=100)
 
 
 @pytest.fixture
@@ -26,12 +25,6 @@ def pair(scored: Path) -> tuple[str, str]:
 @pytest.fixture
 def two_runs(pair: tuple[str, str]) -> list[str]:
     return [f"{condition}__seed1_proposed" for condition in pair]
-
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def test_the_verdict_first_then_lines_that_fit(

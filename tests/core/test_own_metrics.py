@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 import evaltools as et
-from tests.app.calling import QUICK, call
+from tests.app.calling import FAST, QUICK, call
 
 RUN = "example:cr/with_memory__seed1_proposed"
 OTHER = "example:cr/no_memory__seed1_proposed"
-FAST = et.Resampling(n_resamples=100)
 
 METRICS = """
 import pandas as pd

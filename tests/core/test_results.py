@@ -12,12 +12,11 @@ from pydantic import BaseModel
 
 import evaltools as et
 from evaltools.core.files import example
-from tests.app.calling import QUICK, call
+from tests.app.calling import FAST, QUICK, call
 from tests.files import contents, edit
 
 NAME = "no_memory__seed1_proposed"
 OTHER = "no_memory__seed2_proposed"
-FAST = et.Resampling(n_resamples=100)
 
 
 @pytest.fixture

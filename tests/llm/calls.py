@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from evaltools.llm.client import Answer, Client, in_background
 from evaltools.llm.messages import chat, strict_schema
 from tests.model_server import Answer as Sent
-from tests.model_server import ModelServer, Seen
+from tests.model_server import ModelServer, Seen, says
 
 KEY = "sk-planted-0123456789"
 
@@ -31,16 +31,13 @@ def body(text: str = "a", **more: Any) -> dict[str, Any]:
 
 
 def label(text: str = "x", **fields: Any) -> Sent:
-    """A completion with usage; `fields` are those of its choice or of the completion."""
-    choice = {"message": {"content": json.dumps({"label": text})}, "finish_reason": "stop"}
+    """A completion with usage."""
     usage = {
         "prompt_tokens": 10,
         "completion_tokens": 5,
         "prompt_tokens_details": {"cached_tokens": 4},
     }
-    of_completion = {name: fields.pop(name) for name in ("model", "usage") if name in fields}
-    whole = {"model": "m-1", "usage": usage, "choices": [{**choice, **fields}], **of_completion}
-    return Sent(body=json.dumps(whole).encode())
+    return says(json.dumps({"label": text}), **{"usage": usage, **fields})
 
 
 def ask(

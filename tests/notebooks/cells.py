@@ -9,17 +9,6 @@ from evaltools.report.figures import figure_style
 from tests.files import read_json
 
 
-def code_cells(notebook: str) -> list[tuple[str, bool]]:
-    """(source, whether it holds the parameters) of every code cell."""
-    cells = read_json(asset_dir("notebooks") / notebook)["cells"]
-    found = []
-    for cell in cells:
-        if cell["cell_type"] == "code":
-            is_parameters = "parameters" in cell["metadata"].get("tags", [])
-            found.append(("".join(cell["source"]), is_parameters))
-    return found
-
-
 def run_cells(notebook: str, **parameters: Any) -> dict[str, Any]:
     """The names that the cells of a notebook leave behind."""
     names: dict[str, Any] = {}
@@ -27,9 +16,10 @@ def run_cells(notebook: str, **parameters: Any) -> dict[str, Any]:
     with mpl.rc_context({**figure_style(), "figure.max_open_warning": 0}):
         from matplotlib import pyplot
 
-        for number, (source, is_parameters) in enumerate(code_cells(notebook)):
-            exec(compile(source, f"{notebook}, cell {number}", "exec"), names)
-            if is_parameters:
+        cells = read_json(asset_dir("notebooks") / notebook)["cells"]
+        for number, cell in enumerate(c for c in cells if c["cell_type"] == "code"):
+            exec(compile("".join(cell["source"]), f"{notebook}, cell {number}", "exec"), names)
+            if "parameters" in cell["metadata"].get("tags", []):
                 names.update(parameters)
         pyplot.close("all")
     return names

@@ -73,18 +73,18 @@ def test_a_run_beside_itself_has_two_names(run: et.Run) -> None:
 
 
 def test_runs_that_cannot_be_put_together(run: et.Run) -> None:
-    with pytest.raises(et.UsageError, match="no runs given"):
-        et.study([])
-    with pytest.raises(et.UsageError, match="names no run"):
-        et.study([""])
-    with pytest.raises(et.UsageError, match="in memory, got dict"):
-        et.study({"m": run})
+    for runs, said in (
+        ([], "no runs given"),
+        ([""], "names no run"),
+        ({"m": run}, "in memory, got dict"),
+        ([run, "example:memfin/memory_agent"], r"is a run of memfin, .* of cr"),
+    ):
+        with pytest.raises(et.UsageError, match=said):
+            et.study(runs, resampling=FAST)
     with pytest.raises(et.UsageError, match="no runs given"):
         et.compare(run, [[]])
     with pytest.raises(et.UsageError, match="no condition ''"):
         et.study([run], baseline="")
-    with pytest.raises(et.UsageError, match=r"is a run of memfin, .* of cr"):
-        et.study([run, "example:memfin/memory_agent"], resampling=FAST)
 
 
 def test_where_takes_rows_of_the_units(run: et.Run, tmp_path: Path) -> None:

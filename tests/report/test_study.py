@@ -13,16 +13,13 @@ from evaltools.core.messages import speaking
 from evaltools.report import study_sentences
 from evaltools.report.evaluate import group
 from evaltools.report.first_screen import trust_line
-from tests.app.calling import renamed
+from tests.app.calling import FAST, renamed
 from tests.files import read_json
-
-FAST = et.Resampling(n_resamples=200)
-RUNS = [f"example:cr/{c}_memory__seed{s}_proposed" for c in ("no", "with") for s in (1, 2, 3)]
 
 
 @pytest.fixture(scope="module")
 def study() -> et.Study:
-    return et.study(RUNS, resampling=FAST)
+    return et.study(["example:cr/no_memory", "example:cr/with_memory"], resampling=FAST)
 
 
 def test_modes_and_doubled_seeds(study: et.Study) -> None:
@@ -41,7 +38,7 @@ def test_modes_and_doubled_seeds(study: et.Study) -> None:
 def test_the_first_condition_by_name_is_the_baseline_whatever_the_order(
     study: et.Study, tmp_path: Path
 ) -> None:
-    shuffled = random.Random(1).sample(study.results, len(RUNS))
+    shuffled = random.Random(1).sample(study.results, 6)
     et.study(study.results, out=tmp_path / "a")
     et.study(shuffled, out=tmp_path / "b")
     files = sorted(p.relative_to(tmp_path / "a") for p in (tmp_path / "a").rglob("*.csv"))
@@ -94,7 +91,9 @@ def test_unknown_baseline_and_differing_policies(study: et.Study) -> None:
     assert et.study(lines, suite="table", baseline="b").candidates == ["a_data"]
     with pytest.raises(et.UsageError, match="no condition 'x'"):
         et.study(study.results, baseline="x")
-    other = et.evaluate("cr", RUNS[1], resampling=FAST, match="reference")
+    other = et.evaluate(
+        "cr", "example:cr/no_memory__seed2_proposed", resampling=FAST, match="reference"
+    )
     with pytest.raises(et.UsageError, match="different policies"):
         et.study([study.results[0], other])
 

@@ -7,11 +7,10 @@ import pandas as pd
 import pytest
 
 import evaltools as et
-from tests.app.calling import call
+from tests.app.calling import FAST, call
 
 N = 50
 METRIC = "judge"
-FAST = et.Resampling(n_resamples=200)
 SHIFTS = {"base": 0.0, "near": 0.0, "better": 0.25, "best": 0.4}
 
 

@@ -56,6 +56,12 @@ def run(rng: np.random.Generator, sample: np.ndarray, shift: float = 0.0) -> pd.
     )
 
 
+def frame(y: object, **columns: object) -> pd.DataFrame:
+    """A run of these values."""
+    made = pd.DataFrame({"y": y, "n": 1, **columns})
+    return made if "id" in made else made.assign(id=range(len(made)))
+
+
 def two(
     n: int = 40, seeds: tuple[object, ...] = (42, 123, 456), shift: float = 0.0
 ) -> tuple[Runs, Runs]:

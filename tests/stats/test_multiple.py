@@ -13,13 +13,9 @@ from evaltools.core.messages import UsageError
 from evaltools.stats.compare import compare_all, ranks
 from evaltools.stats.multiple import holm, max_t, sign_flip
 from evaltools.stats.plan import plan
-from tests.stats.comparing import SCORE, R, compare, labelled
+from tests.stats.comparing import SCORE, R, compare, frame, labelled
 
 FREE = replace(SCORE, bounds=None)
-
-
-def frame(y: np.ndarray) -> pd.DataFrame:
-    return pd.DataFrame({"id": range(len(y)), "y": y, "n": 1})
 
 
 @pytest.mark.parametrize("key", range(10))

@@ -11,15 +11,10 @@ import evaltools as et
 from evaltools.core.estimates import Resampling
 from evaltools.core.metric import Difference, Mean, Metric
 from evaltools.stats.intervals import estimate
-from tests.stats.comparing import MEAN, SCORE, compare, compared, differing, rows, two
+from tests.stats.comparing import MEAN, SCORE, compare, compared, differing, frame, rows, two
 
 RIGHT = Metric(name="right", numerator="y", denominator="n", better="higher", proportion=True)
 R = Resampling()
-
-
-def frame(y: object, **columns: object) -> pd.DataFrame:
-    made = pd.DataFrame({"y": y, "n": 1, **columns})
-    return made if "id" in made else made.assign(id=range(len(made)))
 
 
 def pair(a: object, b: object, metric: Metric = SCORE, **options: object) -> pd.Series:

@@ -1,9 +1,10 @@
 """The checks of a run, by their codes."""
 
+from typing import Any
+
 import evaltools as et
-from evaltools.core.estimates import Check
 
 
-def found(run: et.Run, code: str) -> Check | None:
+def found(run: et.Run, code: str) -> Any:
     """The check of this code, where the run has one."""
     return next((check for check in run.checks if check.code == code), None)

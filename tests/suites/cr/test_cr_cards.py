@@ -12,11 +12,10 @@ from evaltools.suites.cr import cards as sample_cards
 from evaltools.suites.cr.cards import card_rows
 from evaltools.suites.cr.sample import Action
 from evaltools.suites.cr.tuples import KEYS, EvalTuple, Key, MatchPolicy
-from tests.app.calling import call
+from tests.app.calling import FAST, call
 from tests.suites.cr.cards import gold, output, run, tup
 
 EXAMPLE = "example:cr/with_memory__seed1_proposed"
-QUICK = et.Resampling(n_resamples=200)
 A, WRONG = tup("본품#품질", "향"), tup("본품#품질", "향", "negative")
 
 
@@ -32,7 +31,7 @@ def cell(rows: list[Row], column: str) -> list[str]:
 
 @pytest.mark.parametrize("options", [{}, {"protocol": "cr_v1"}, {"match": "reference"}])
 def test_marks_of_the_samples_are_the_scores(options: dict[str, str]) -> None:
-    r = et.evaluate("cr", EXAMPLE, resampling=QUICK, **options)
+    r = et.evaluate("cr", EXAMPLE, resampling=FAST, **options)
     for u, key in product(r.units[r.units["has_gold"]].to_dict("records"), KEYS):
         card = sample_cards.card(u, key=key, policy=r.options.match_policy)
         marks = [line.mark for row in card["rows"] for line in row.cells.get("final", ())]
@@ -108,7 +107,7 @@ def test_cards_say_what_was_done_and_come_worst_first(tmp_path: Path) -> None:
         output("none", final=[A]),
     ]
     r = et.evaluate(
-        "cr", run(tmp_path / "r", rows, [gold("better", A), gold("worse", A)]), resampling=QUICK
+        "cr", run(tmp_path / "r", rows, [gold("better", A), gold("worse", A)]), resampling=FAST
     )
     assert r.units.loc[1, "reviews"][0] == Action("A", "FLIP", ("t0",), "POLARITY")
     assert r.units.loc[1, "final"] == [EvalTuple("본품#품질", "향", "negative")]
@@ -135,10 +134,10 @@ def test_the_key_of_the_headline_leads_everywhere(foreign: bool, tmp_path: Path)
     ]
     golds = [gold(f"s{i}", A) for i in range(12)]
     runs = [
-        et.evaluate("cr", run(tmp_path / f"{c}__seed1_x", made, golds), resampling=QUICK)
+        et.evaluate("cr", run(tmp_path / f"{c}__seed1_x", made, golds), resampling=FAST)
         for c, made in (("a", rows), ("b", [output("s0", final=[tup("x#y", "값")]), *rows[1:]]))
     ]
-    r, study = runs[0], et.study(runs, resampling=QUICK)
+    r, study = runs[0], et.study(runs, resampling=FAST)
     key = "otepol" if foreign else "refpol"
     assert ("refpol" in "".join(r.blocked)) == foreign
     assert sample_cards.leading_key(r) == sample_cards.leading_key(study) == key
@@ -158,6 +157,6 @@ def test_a_gate_asks_for_the_headline_that_the_runs_have(tmp_path: Path) -> None
             [output(f"s{i}", stage1=[before], final=[right]) for i in range(12)],
             golds,
         )
-        et.evaluate("cr", made, out=tmp_path, resampling=QUICK)
+        et.evaluate("cr", made, out=tmp_path, resampling=FAST)
     old, new = (tmp_path / "results" / f"{name}__seed1_x" for name in ("old", "new"))
     assert "FAIL delta_f1_otepol" in call("gate", new, "--baseline", old, status=1).output

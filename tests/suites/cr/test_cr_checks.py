@@ -38,7 +38,7 @@ def test_refs_that_the_gold_does_not_know_take_the_headline_away(
 ) -> None:
     run = scored(tmp_path / "r", GOLD, FOREIGN, protocol=protocol)
     check = found(run, "ref-outside-gold")
-    assert check is not None and check.level == "blocking" and (check.n, check.of) == (0, 12)
+    assert check.level == "blocking" and (check.n, check.of) == (0, 12)
     assert check.message.startswith("The predictions use 1 refs and the gold 1, none in common")
     assert check.message.endswith(" Rerun with --protocol cr_v1.") == (protocol == "cr_v2")
     assert {"tuple_f1_s2_refpol", "fix_rate_refpol", "tuple_f1_s2_attrpol"} <= run.blocked
@@ -83,7 +83,7 @@ def test_when_refs_are_outside_the_gold(
 def test_empty_predictions_bound_the_f1(tmp_path: Path) -> None:
     golds = [[("본품#품질", "향")]] * 20
     check = found(scored(tmp_path / "two", golds, [*golds[:18], [], []]), "empty-predictions")
-    assert check is not None and (check.n, check.of, check.level) == (2, 20, "warning")
+    assert (check.n, check.of, check.level) == (2, 20, "warning")
     assert (
         check.message
         == "2 of 20 samples with gold and a reply have no predicted tuple, and their F1 is 0"
@@ -99,7 +99,7 @@ def test_predicted_tuples_without_a_ref_are_counted(tmp_path: Path) -> None:
     run = scored(tmp_path / "r", [*golds, []], [*finals, [("", "값")]])
     check = found(run, "invalid-refs")
     # the third sample has no gold: its tuples are not used
-    assert check is not None and (check.n, check.of, check.level) == (1, 3, "warning")
+    assert (check.n, check.of, check.level) == (1, 3, "warning")
     assert run.value("invalid_ref_count") == 1 and run.value("N_pred_used") == 3
     assert found(scored(tmp_path / "none", golds, golds), "invalid-refs") is None
 
@@ -113,7 +113,7 @@ def test_parse_failures(tmp_path: Path) -> None:
         {1: {"error": "timeout"}, 2: {"error": "timeout"}},
     )
     check = found(run, "parse-failures")
-    assert check is not None and (check.n, check.of, check.level) == (2, 3, "warning")
+    assert (check.n, check.of, check.level) == (2, 3, "warning")
     assert check.message.startswith("for 2 of 3 samples")
     assert "scored with the tuples that are left" in check.message
     assert found(scored(tmp_path / "fine", golds, golds), "parse-failures") is None
@@ -130,7 +130,7 @@ def test_a_run_without_any_reply_means_nothing(tmp_path: Path) -> None:
     failed = {number: {"error": "HTTP status 500"} for number in range(12)}
     nothing = scored(tmp_path / "nothing", golds, [[]] * 12, failed)
     check = found(nothing, "parse-failures")
-    assert check is not None and (check.n, check.of, check.level) == (12, 12, "blocking")
+    assert (check.n, check.of, check.level) == (12, 12, "blocking")
     for shown in (et.compare(nothing, scored(tmp_path / "fine", golds, golds)), nothing):
         first = "No headline metric can be judged: for 12 of 12 samples the runner could not"
         assert outcomes(shown)[0].startswith(first)

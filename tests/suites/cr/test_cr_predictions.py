@@ -9,12 +9,10 @@ import pytest
 import evaltools as et
 from evaltools.formats.convert import convert
 from evaltools.report.run import Run
-from tests.app.calling import call
+from tests.app.calling import FAST, call
 from tests.files import read_json, read_lines
 
 from .cards import gold, output, run, tup
-
-FEW = et.Resampling(n_resamples=100)
 
 
 def scored(folder: Path, gold_text: str, predicted: str, form: str = "asqp", **options: Any) -> Run:
@@ -23,7 +21,7 @@ def scored(folder: Path, gold_text: str, predicted: str, form: str = "asqp", **o
         path = folder / f"{name}.txt"
         path.write_text(text, encoding="utf-8")
         convert(form, [path], folder / f"{name}.jsonl", et.Problems(), as_=kind)
-    return et.evaluate("cr", folder, resampling=FEW, **options)
+    return et.evaluate("cr", folder, resampling=FAST, **options)
 
 
 A, B = "['pizza', 'food', 'positive', 'x']", "['staff', 'service', 'negative', 'y']"
@@ -65,7 +63,7 @@ def test_a_run_of_the_protocol_keeps_its_fallback(tmp_path: Path) -> None:
     right = tup("a#b", "향")
     # the second has a stage 1, and the third nothing that could stand for it
     outputs = [output(final=[right]), output("b", stage1=[right], final=[right]), output("c")]
-    found = et.evaluate("cr", run(tmp_path, outputs, [gold("a", right)]), resampling=FEW)
+    found = et.evaluate("cr", run(tmp_path, outputs, [gold("a", right)]), resampling=FAST)
     assert (
         found.value("tuple_f1_s1_refpol") == 1.0
     )  # no stage 1 is given: the final tuples stand in
@@ -81,7 +79,7 @@ def test_predictions_beside_rows_of_a_run_are_missing_in_what_is_of_review() -> 
     outputs = read_lines(folder / "outputs.jsonl")
     for each in outputs[::3]:
         each["meta"]["protocol_mode"] = "predictions"
-    mixed = et.evaluate("cr", outputs, gold=folder / "gold.jsonl", resampling=FEW)
+    mixed = et.evaluate("cr", outputs, gold=folder / "gold.jsonl", resampling=FAST)
     found = et.compare(folder, mixed).frame.set_index("metric")
     lacking = found.loc[["net_gain_refpol", "fix_rate_otepol", "tuple_f1_s1_refpol"]]
     assert lacking["missing_candidate"].min() > 9 and lacking["delta"].tolist() == [0, 0, 0]
@@ -92,7 +90,7 @@ def test_a_row_that_failed_without_its_gold_is_missing_and_no_other_question() -
     right = [tup("a#b", "향")]
     rows = [output(str(i), final=right, gold_tuples=right) for i in range(20)]
     failed = [*rows[:15], *(output(str(i)) for i in range(15, 20))]
-    found = et.compare(*(et.evaluate("cr", of, resampling=FEW) for of in (rows, failed)))
+    found = et.compare(*(et.evaluate("cr", of, resampling=FAST) for of in (rows, failed)))
     for metric in ("tuple_f1_s2_refpol", "net_gain_refpol"):
         assert found[metric]["missing_candidate"] == 5
 
@@ -101,5 +99,5 @@ def test_scorecards_of_predictions_say_nothing_of_a_change(tmp_path: Path) -> No
     scored(tmp_path, f"t####[{A}]\n", f"t####[{A}]\n")
     call("scorecards", tmp_path, "--gold", tmp_path / "gold.jsonl", "-o", tmp_path / "cards.jsonl")
     assert set(read_json(tmp_path / "cards.jsonl")["stage_delta"].values()) == {None}
-    again = et.evaluate("cr", tmp_path / "cards.jsonl", name="again", resampling=FEW)
+    again = et.evaluate("cr", tmp_path / "cards.jsonl", name="again", resampling=FAST)
     assert pd.isna(again.value("fix_rate_refpol")) and again.value("tuple_f1_s2_refpol") == 1.0

@@ -52,7 +52,7 @@ def test_the_share_that_was_not_measured() -> None:
     no_tags = {"summary_tags": []}
     run = scored(*[{}] * 15, *[no_tags] * 5)
     check = found(run, "unmeasured-share")
-    assert check is not None and check.level == "warning" and (check.n, check.of) == (5, 20)
+    assert check.level == "warning" and (check.n, check.of) == (5, 20)
     assert "“Risk coverage” 5 (25%)" in check.message and "Summary accuracy" not in check.message
     assert found(scored(*[{}] * 16, *[no_tags] * 4), "unmeasured-share") is None
 
@@ -61,7 +61,7 @@ def test_a_mean_that_rests_on_imputed_numbers_stands_beside_the_measured_one() -
     bare = {"contexts": ["인사만 나누었습니다."], "answer": "보험금 500만원으로 안내함."}
     run = scored(*[{}] * 18, bare, {**bare, "answer": "보험금 700만원으로 안내함."})
     check = found(run, "imputed-share")
-    assert check is not None and check.level == "info" and (check.n, check.of) == (2, 20)
+    assert check.level == "info" and (check.n, check.of) == (2, 20)
     assert "“Summary accuracy (entity precision)” 2 (10%)" in check.message
     assert run.value("summary_accuracy") == 0.9 and run.value("summary_accuracy_measured") == 1.0
     assert found(scored(*[{}] * 19, bare), "imputed-share") is None
@@ -95,7 +95,7 @@ def test_duplicate_answers_and_contexts() -> None:
         scored(*[{}] * 18, same, {"answer": "요약  없음. "}),
         "duplicate-answers",
     )
-    assert check is not None and (check.n, check.of, check.level) == (2, 20, "warning")
+    assert (check.n, check.of, check.level) == (2, 20, "warning")
     assert found(scored(*[{}] * 39, same, same), "duplicate-answers") is None
     assert found(scored(*[{}] * 5, blank, blank), "duplicate-answers") is None
     of_one = {"contexts": [CONTEXT]}

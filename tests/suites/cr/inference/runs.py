@@ -8,7 +8,7 @@ from evaltools.core.messages import Problems
 from evaltools.suites.cr.inference.plan import Plan
 from evaltools.suites.cr.inference.run import run
 from tests.files import read_lines, write_lines
-from tests.model_server import Answer, Seen
+from tests.model_server import Answer, Seen, says
 
 TEXTS = [
     (
@@ -50,45 +50,37 @@ def stage_of(seen: Seen) -> str:
     return seen.body["response_format"]["json_schema"]["name"]
 
 
-def data_of(seen: Seen) -> dict[str, Any]:
-    return json.loads(seen.body["messages"][1]["content"].split("\n")[1])
-
-
 def triplet(term: str, ref: str, polarity: str) -> dict[str, Any]:
     return {"aspect_term": term, "aspect_ref": ref, "polarity": polarity, "confidence": 0.9}
 
 
 def sensible(seen: Seen) -> Answer:
     """The lenses disagree on sample d, and two reviewers drop what overlooks its negation."""
-    stage, text = stage_of(seen), data_of(seen)["text"]
-    if stage.startswith(("review", "recheck")):
-        wrong = [
-            c["tuple_id"]
-            for c in data_of(seen)["candidates"]
-            if c["polarity"] == "positive" and "않아" in text
-        ]
-        drop = [
-            {
-                "action_type": "DROP",
-                "target_tuple_ids": wrong,
-                "new_value": None,
-                "reason_code": "NEGATION_SCOPE",
-            }
-        ]
-        return whole({"review_actions": drop if wrong and stage != "review_b" else []})
+    stage, text = stage_of(seen), seen.data["text"]
+    if stage.startswith("re"):
+        return reviewed(seen, "" if stage == "review_b" else "DROP")
     found = [triplet(t, r, p) for i, x, g in TEXTS if x == text for r, t, p in g]
     if "않아" in text and stage == "p_lit":
         found = [triplet("향", "본품#품질", "positive")]
     return whole({"triplets": found})
 
 
-def whole(reply: Any) -> Answer:
-    choice = {
-        "message": {"content": json.dumps(reply, ensure_ascii=False)},
-        "finish_reason": "stop",
+def reviewed(seen: Seen, kind: str) -> Answer:
+    """A review that does this, if anything, to what overlooks the negation of sample d."""
+    candidates = seen.data["candidates"] if "않아" in seen.data["text"] else []
+    wrong = [c["tuple_id"] for c in candidates if c["polarity"] == "positive"]
+    action = {
+        "action_type": kind,
+        "target_tuple_ids": wrong,
+        "new_value": None,
+        "reason_code": "NEGATION_SCOPE",
     }
+    return whole({"review_actions": [action] if kind and wrong else []})
+
+
+def whole(reply: Any) -> Answer:
     usage = {"prompt_tokens": 900, "completion_tokens": 20}
-    return Answer(body=json.dumps({"model": "m-1", "choices": [choice], "usage": usage}).encode())
+    return says(json.dumps(reply, ensure_ascii=False), usage=usage)
 
 
 def work(config: Path, out: Path, **settings: Any) -> list[tuple[Path, int, int]]:

@@ -19,7 +19,7 @@ from tests.app.processes import until
 from tests.files import contents
 from tests.model_server import Answer, ModelServer, Seen, refuses, says
 
-from .runs import TEXTS, data_of, rows, sensible, timeless, work, write
+from .runs import TEXTS, rows, sensible, timeless, work, write
 
 
 def test_limits_and_a_later_start(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_a_run_of_which_every_row_failed_ends_with_status_4_and_the_commonest_re
     monkeypatch.setattr(llm, "ATTEMPTS", 1)
 
     def script(seen: Seen) -> Answer:
-        broken = data_of(seen)["text"] != TEXTS[0][1]
+        broken = seen.data["text"] != TEXTS[0][1]
         return refuses(500) if broken else says("무엇이든")
 
     with ModelServer(script) as server:

@@ -19,7 +19,7 @@ from tests.app.calling import call
 from tests.files import write_lines
 from tests.model_server import Answer, ModelServer, Seen, refuses, says
 
-from .runs import TEXTS, data_of, rows, sensible, stage_of, timeless, whole, work, write
+from .runs import TEXTS, reviewed, rows, sensible, stage_of, timeless, whole, work, write
 
 
 def test_from_texts_to_scores(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_invariants_of_every_row(tmp_path: Path) -> None:
                     assert text[t["span"]["start"] : t["span"]["end"]] == t["aspect_term"]
             costs += sum(e["call"]["cost"] for e in row["process_trace"])
     assert costs == pytest.approx(len(server.seen) * (900 * 1.0 + 20 * 2.0) / 1e6)
-    assert not any("gold" in json.dumps(data_of(s)) for s in server.seen)
+    assert not any("gold" in json.dumps(s.data) for s in server.seen)
 
 
 def test_conditions_of_a_seed_share_stage_1_and_a_finished_config_sends_nothing(
@@ -164,7 +164,7 @@ def test_concurrency_and_bad_weather_change_no_row(tmp_path: Path) -> None:
 
 def test_a_reply_that_stays_invalid_is_a_failed_row_and_no_reply_is_lost(tmp_path: Path) -> None:
     def script(seen: Seen) -> Answer:
-        broken = data_of(seen)["text"] == TEXTS[1][1] and stage_of(seen) == "p_imp"
+        broken = seen.data["text"] == TEXTS[1][1] and stage_of(seen) == "p_imp"
         return says("무엇이든") if broken else sensible(seen)
 
     with ModelServer(script) as server:
@@ -189,7 +189,7 @@ def test_the_sample_is_data_and_leaves_its_line_nowhere(tmp_path: Path) -> None:
     with ModelServer(lambda s: whole({"triplets": []})) as server:
         work(write(tmp_path, server.url, texts), tmp_path / "out")
     for seen in server.seen:
-        assert data_of(seen)["text"] == hostile
+        assert seen.data["text"] == hostile
         assert seen.body["messages"][1]["content"].count("\n") == 1
 
 
@@ -242,18 +242,8 @@ def test_a_report_at_the_end_is_of_all_runs_and_its_status_that_of_the_command(
 def test_an_undecided_vote_is_rechecked_where_that_is_asked_for(tmp_path: Path) -> None:
     def split(seen: Seen) -> Answer:
         kinds = {"review_a": "DROP", "review_b": "KEEP", "recheck": "DROP"}
-        if (kind := kinds.get(stage_of(seen))) and "않아" in data_of(seen)["text"]:
-            wrong = [
-                c["tuple_id"] for c in data_of(seen)["candidates"] if c["polarity"] == "positive"
-            ]
-            action = {
-                "action_type": kind,
-                "target_tuple_ids": wrong,
-                "new_value": None,
-                "reason_code": "NEGATION_SCOPE",
-            }
-            return whole({"review_actions": [action]})
-        return whole({"review_actions": []}) if stage_of(seen).startswith("re") else sensible(seen)
+        stage = stage_of(seen)
+        return reviewed(seen, kinds.get(stage, "")) if stage.startswith("re") else sensible(seen)
 
     final = []
     for recheck in (False, True):
