@@ -23,7 +23,7 @@ from unicodedata import normalize
 import numpy as np
 import pandas as pd
 from pandas import DataFrame
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
+from pydantic import BaseModel, BeforeValidator, Field, create_model
 from scipy.special import ndtri
 
 from ..core.files import Fields, ending, from_csv_cell
@@ -227,10 +227,9 @@ HEADS = {
 }
 
 
-class Row(BaseModel):
+class Row(BaseModel, coerce_numbers_to_str=True, str_strip_whitespace=True, frozen=True):
     """A row of a file of scores or of labels."""
 
-    model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True, frozen=True)
     case_id: str = Field(min_length=1, description="case, 사례")
     metric: str = Field(min_length=1)
     label: Any = None

@@ -339,11 +339,16 @@ def _intervals(
         interval = interval_of(found, level, drawn, method)
         if margin > 0:
             within = interval_of(found, min(2 * level, 0.99), drawn, method, unseen=level)
+            # classes without a change keep their reach, so that it can be the wider
+            within = within._replace(
+                low=np.maximum(within.low, interval.low),
+                high=np.minimum(within.high, interval.high),
+            )
         if found:
             error, t, df = widest(found.accounts, level)
             delta, of_power = found.value, stdtrit(df, POWER)
-            reach = interval.high - delta if delta < 0 else delta - interval.low
-            size = reach + of_power * error
+            reaches = (delta - interval.low) * (delta >= 0), (interval.high - delta) * (delta <= 0)
+            size = max(reaches) + of_power * error
             if found.is_single:
                 size = max(size, smallest_shown(delta, error, found.n_effective, t + of_power))
             if size <= found.limits[1]:

@@ -188,8 +188,8 @@ class Effect(Cells):
     def differences(self) -> Array:
         """(units,): what each unit brings into a difference; where few differ, the others bring exactly 0."""
         is_many = self.differs.sum() >= MIN_UNITS
-        found = self._linearised(by_own_sizes=is_many).mean(axis=0)
-        return rounded(found, np.abs(found).sum())
+        found = self._linearised(by_own_sizes=is_many)
+        return rounded(found.mean(axis=0), np.abs(found).mean(axis=0))
 
     def _linearised(self, by_own_sizes: bool) -> Array:
         """(seeds, units): what each cell brings; one row where seeds do not pair.
@@ -206,9 +206,11 @@ class Effect(Cells):
         rate = (num.sum(axis=2, keepdims=True) / sizes).mean(axis=0)
         if not by_own_sizes:
             sizes = sizes.mean(axis=0)
-        b, a = (num - rate * den) / sizes
-        found = np.nan_to_num(b - a) @ self.sides[0].formula.weights
-        return rounded(found, np.abs(found).sum(axis=1, keepdims=True))
+        expected = rate * den
+        b, a = np.nan_to_num((num - expected) / sizes)
+        weights = self.sides[0].formula.weights
+        size = np.nan_to_num((np.abs(num) + np.abs(expected)) / sizes).sum(axis=0)
+        return rounded((b - a) @ weights, size @ np.abs(weights))
 
     @cached_property
     def parts(self) -> list[SeedPart]:

@@ -445,4 +445,4 @@ def p_random(
     squares = max((of_means**2 / (n - 1)).sum(), 1e-300)
     welch = of_means.sum(), of_means.sum() ** 2 / squares
     student = pooled * (1 / n).sum(), n.sum() - 2
-    return p_of_t([welch, student], rounded(mean[0] - mean[1], 1.0))
+    return p_of_t([welch, student], rounded(mean[0] - mean[1], np.abs(mean).sum()))

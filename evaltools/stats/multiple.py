@@ -92,8 +92,10 @@ def sign_flip(
                 seed,
             )
         elif sizes.min() >= (1 - 1e-6) * sizes.max():
-            more = np.round((n + abs(own.sum()) / sizes.mean()) / 2)
-            shares[:, metric] = np.minimum(2 * bdtrc([more - 1, more], n, 0.5), 1.0)
+            surplus = abs(own.sum()) / sizes.mean()
+            more = np.round((n + surplus) / 2)
+            tails = bdtrc([more - 1, more], n, 0.5)
+            shares[:, metric] = np.minimum(2 * tails, 1.0)
         else:
             to_draw.append(metric)
     if to_draw:
@@ -211,7 +213,8 @@ def _own_values(
     Of a mean of ratios that of those which count it: a label is of one class or two of a macro F1.
     """
     weights = cells.formula.weights
-    parts = DataFrame(cells.formula.ratio_values(cells.sums.sum(axis=1)) * weights)
+    values = cells.formula.ratio_values(cells.sums.sum(axis=1))
+    parts = DataFrame(values * weights)
     return parts[cells.takes_part].mean(axis=1, skipna=(weights > 0).all()).dropna()
 
 
@@ -226,7 +229,7 @@ def lacking(
     - missing_baseline, missing_candidate: cells of the other side that are missing here, wholly or in some trials, and
       could count here;
     - delta_worst, delta_best: the difference over all n_cells if those were the worst, or the best, for the
-      candidate: at the limits of the metric, without one at the least or greatest value seen;
+      candidate: each ratio at its limits, without one at the least or greatest value seen;
     - blocked: the code of the check of a side, or UNFAIR where what is missing is not missing at random; few_missing:
       whether a side lacks too little to tell;
     - tested: the cells, or samples where seeds do not pair, that a side lacks enough of to tell.
@@ -236,13 +239,13 @@ def lacking(
     """
     is_paired = a.seeds == b.seeds
     sums = np.concatenate([a.sums, b.sums], axis=1)
-    ends_of_metric, ratio_weights = a.formula.ends, a.formula.weights
-    seen = a.formula.values(sums)
-    limits = np.where(
-        np.isfinite(ends_of_metric),
-        ends_of_metric,
-        [np.fmin.reduce(seen, axis=None), np.fmax.reduce(seen, axis=None)],
-    )
+    ratio_weights = a.formula.weights
+    limits = np.array([ratio.limits for ratio in a.formula.ratios]).T
+    seen = a.formula.ratio_values(sums).reshape(-1, len(ratio_weights))
+    least, greatest = np.fmin.reduce(seen), np.fmax.reduce(seen)
+    limits = np.where(np.isfinite(limits), limits, [least, greatest])
+    limits *= ratio_weights
+    limits.sort(axis=0)
     _, weights, _, n_rows = sums
     weight = weights.max(axis=0)
     is_own = (n_rows > 0) & (weights < (1 - 1e-9) * weight)
@@ -253,7 +256,7 @@ def lacking(
         if not is_paired:
             there = n_rows[..., 0].max(axis=0)
         # a whole cell, or those of its trials that have no value here, whichever they are there
-        part = ((there > 0) - here).clip(0)
+        part = ((there > 0) | (here > 0)) - here
         lacks.append((part > 0) & weight.any(axis=-1))
         counted.append(lacks[-1] | side.den.any(axis=-1))
         is_missing = lacks[-1].any(axis=0)
@@ -273,8 +276,8 @@ def lacking(
         # of a ratio of a seed that has no value here all is missing
         value = np.where(share < 1, (1 - share) * kept.ratios, 0) @ ratio_weights
         known = ~np.isnan(value)
-        lost = np.average(share[known].sum(axis=0), weights=np.abs(ratio_weights))
-        ends.append((np.nansum(value) + lost * limits) / (known.sum() or np.nan))
+        lost = limits @ share[known].sum(axis=0)
+        ends.append((np.nansum(value) + lost) / (known.sum() or np.nan))
     ends_of_delta = ends[1] - ends[0][::-1]
     worst, best = ends_of_delta[:: -1 if a.formula.metric.better == "lower" else 1]
     # Bonferroni over the sides that can be tested

@@ -10,23 +10,28 @@ from evaltools.core.metric import Difference, Metric, MetricTable
 from evaltools.stats import compare as stats
 from evaltools.stats.influence import Condition, label
 
-MEAN = Metric(name="mean", numerator="y", denominator="n", better="higher")
 
-SCORE = Metric(name="score", numerator="y", denominator="n", better="higher", bounds=(0, 1))
+def ratio(
+    name: str, numerator: str, denominator: str = "n", better: Any = "higher", **more: Any
+) -> Metric:
+    return Metric(name=name, numerator=numerator, denominator=denominator, better=better, **more)
 
-ERRORS = Metric(
-    name="errors",
-    numerator="bad",
-    denominator="n",
-    better="lower",
-    proportion=True,
-)
 
-MICRO = Metric(name="micro", numerator="2*tp", denominator="2*tp + fp", better="higher")
+def minus(name: str, minuend: str, subtrahend: str) -> Difference:
+    return Difference(name=name, minuend=minuend, subtrahend=subtrahend, better="higher")
 
-SHARE = Metric(name="share", numerator="tp", denominator="n", better="none")
 
-COUNT = Metric(name="count", numerator="tp", denominator="", better="higher")
+MEAN = ratio("mean", "y")
+
+SCORE = ratio("score", "y", bounds=(0, 1))
+
+ERRORS = ratio("errors", "bad", better="lower", proportion=True)
+
+MICRO = ratio("micro", "2*tp", "2*tp + fp")
+
+SHARE = ratio("share", "tp", better="none")
+
+COUNT = ratio("count", "tp", "")
 
 TABLE: MetricTable = [
     MEAN,
@@ -34,7 +39,7 @@ TABLE: MetricTable = [
     MICRO,
     SHARE,
     COUNT,
-    Difference(name="d", minuend="mean", subtrahend="micro", better="higher"),
+    minus("d", "mean", "micro"),
 ]
 
 R = Resampling(n_resamples=500)
@@ -73,8 +78,9 @@ def two(
 
 
 def compare(a: Runs, b: Runs, table: MetricTable, *settings: Any, **options: Any) -> pd.DataFrame:
-    """The table of the comparison of two conditions."""
-    return stats.compare(a, b, table, "id", *settings, **options).table
+    """The table of the comparison of two conditions, by metric."""
+    table = stats.compare(a, b, table, "id", *settings, **options).table
+    return table.set_index("metric", drop=False)
 
 
 def compared(
@@ -87,11 +93,6 @@ def compared(
 def labelled(table: MetricTable, *sides: Runs) -> list[Condition]:
     """Conditions called a, b, ..."""
     return label(zip("abcd", sides), table, "id")
-
-
-def rows(c: pd.DataFrame) -> pd.DataFrame:
-    """The table by metric."""
-    return c.set_index("metric", drop=False)
 
 
 CASES = {

@@ -12,7 +12,7 @@ from scipy import stats
 from evaltools.stats.compare import CONTRACT
 from evaltools.stats.effects import NothingPaired
 from evaltools.stats.formulas import NEW_SEEDS, THESE_RUNS, THESE_TWO_RUNS
-from tests.stats.comparing import CASES, MEAN, SHARE, R, Runs, compare, compared, rows, run, two
+from tests.stats.comparing import CASES, MEAN, SHARE, R, Runs, compare, compared, run, two
 
 
 def test_contract_columns_and_what_has_no_direction() -> None:
@@ -30,10 +30,10 @@ def test_equal_contents_are_identical_with_a_delta_of_exactly_zero(case: str) ->
     assert (c["n_differ"] == 0).all()
     assert (c["p_value"] == 1.0).all()
     # [0, 0] would claim certainty: without limits there is none, within limits what 40 units did not show
-    assert rows(c).loc[["mean", "micro", "d"], "ci_low"].isna().all()
+    assert c.loc[["mean", "micro", "d"], "ci_low"].isna().all()
     if len(next(iter(a.values()))) == 40:
         unseen = 1 - 0.05 ** (1 / 40)
-        assert rows(c).loc["errors", "ci_low"] == pytest.approx(-unseen)
+        assert c.loc["errors", "ci_low"] == pytest.approx(-unseen)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -55,17 +55,17 @@ def test_the_same_gain_on_every_unit_is_found_though_nothing_varies(
     a = {s: f.assign(y=np.arange(40) % 4 / 4) for s, f in a.items()}
     b = {s: f.assign(y=f["y"] + 0.03125) for s, f in a.items()}
     limited = replace(MEAN, bounds=(0, 1))
-    row = rows(compare(a, b, [limited], R)).loc["mean"]
+    row = compare(a, b, [limited], R).loc["mean"]
     assert (row["delta"], row["verdict"], row["ci_method"]) == (0.03125, "better", "t")
     assert row["ci_low"] == pytest.approx(0.03125 * (1 - stats.t.isf(0.025, 39) / 40))
-    unlimited = rows(compared(a, b)).loc["mean"]
+    unlimited = compared(a, b).loc["mean"]
     assert (unlimited["verdict"], unlimited["ci_method"]) == ("better", "none")
 
 
 def test_a_gain_of_one_lucky_seed_does_not_speak_for_new_seeds() -> None:
     a, _ = two(n=200)
     b = {s: f.assign(y=f["y"] + (0.3 if s == 42 else 0.0)) for s, f in a.items()}
-    row = rows(compared(a, b)).loc["mean"]
+    row = compared(a, b).loc["mean"]
     assert row["p_value"] > 0.05
     assert row["verdict"] == "tied"
 
@@ -105,19 +105,19 @@ def test_what_does_not_pair_is_counted_and_unused() -> None:
     kept = {42: b[42].iloc[:40], 123: b[123], 456: b[456]}
     alone = compared({42: a[42], 123: a[123], 456: a[456].iloc[:33]}, kept)
     same = ["delta", "ci_low", "ci_high", "p_value", "n_units", "n_seeds"]
-    mean, of_alone = (rows(each).loc["mean", same] for each in (c, alone))
+    mean, of_alone = (each.loc["mean", same] for each in (c, alone))
     assert mean.tolist() == pytest.approx(of_alone.tolist())
     assert c["missing_baseline"].eq(40).all() and c["missing_candidate"].eq(7).all()
 
 
 def test_one_seed_on_a_side_speaks_for_samples_only() -> None:
     a, b = CASES["one against three"]
-    row = rows(compared(a, b)).loc["mean"]
+    row = compared(a, b).loc["mean"]
     assert (row["claim"], row["ci_method"]) == (THESE_RUNS, "bca-t")
     c = compared(*CASES["no seed in common"])
-    assert rows(c).loc["mean", ["claim", "n_seeds"]].tolist() == [NEW_SEEDS, 2]
+    assert c.loc["mean", ["claim", "n_seeds"]].tolist() == [NEW_SEEDS, 2]
     anonymous = compared({None: a[1]}, {None: b[3]})
-    assert rows(anonymous).loc["mean", "claim"] == THESE_TWO_RUNS
+    assert anonymous.loc["mean", "claim"] == THESE_TWO_RUNS
 
 
 def test_labels_pair_where_they_are_equal_whatever_their_type() -> None:
@@ -141,19 +141,16 @@ def test_a_metric_that_a_side_lacks_in_some_seeds_or_all() -> None:
     a, b = two()
     b[42] = b[42].assign(n=0, y=0.0, bad=0)
     c = compared(a, b)
-    row = rows(c).loc["mean"]
+    row = c.loc["mean"]
     assert row["n_seeds"] == 2
-    without = rows(compared({s: a[s] for s in (123, 456)}, {s: b[s] for s in (123, 456)})).loc[
-        "mean"
-    ]
-    assert row[["delta", "ci_low", "ci_high"]].tolist() == pytest.approx(
-        without[["delta", "ci_low", "ci_high"]].tolist()
-    )
+    without = compared(*({s: side[s] for s in (123, 456)} for side in (a, b)))
+    same = ["delta", "ci_low", "ci_high"]
+    assert row[same].tolist() == pytest.approx(without.loc["mean", same].tolist())
     nowhere = compared(a, {s: f.assign(n=0, y=0.0, bad=0) for s, f in b.items()})
-    row = rows(nowhere).loc["mean"]
+    row = nowhere.loc["mean"]
     assert row["verdict"] == "not measured"
     assert np.isnan(row["p_value"])
-    assert rows(nowhere).loc["micro", "verdict"] == "tied"
+    assert nowhere.loc["micro", "verdict"] == "tied"
 
 
 @settings(max_examples=20)

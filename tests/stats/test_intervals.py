@@ -11,21 +11,19 @@ from scipy import stats
 
 from evaltools.core.estimates import Method, Resampling
 from evaltools.core.messages import UsageError
-from evaltools.core.metric import AnyMetric, Difference, Mean, Metric, MetricTable
+from evaltools.core.metric import AnyMetric, Mean, MetricTable
 from evaltools.stats.breakdown import breakdown
 from evaltools.stats.effects import MIN_UNITS
 from evaltools.stats.formulas import gains_and_losses, wilson
 from evaltools.stats.intervals import estimate
-from tests.stats.comparing import MEAN, MICRO, run
+from tests.stats.comparing import COUNT, MEAN, MICRO, minus, ratio, run
 
 TABLE: MetricTable = [
     MICRO,
     MEAN,
-    Difference(name="difference", minuend="micro", subtrahend="mean", better="higher"),
+    minus("difference", "micro", "mean"),
 ]
-RATE: MetricTable = [
-    Metric(name="rate", numerator="x", denominator="n", better="higher", proportion=True)
-]
+RATE: MetricTable = [ratio("rate", "x", proportion=True)]
 
 
 QUICK = Resampling(n_resamples=2000)
@@ -107,9 +105,7 @@ def test_few_units_have_no_interval_without_limits() -> None:
 
 
 def test_no_unit() -> None:
-    none = of(
-        units(0), [*TABLE, Metric(name="count", numerator="tp", denominator="", better="none")]
-    )
+    none = of(units(0), [*TABLE, COUNT])
     assert none.loc[["micro", "mean", "difference"], "value"].isna().all()
     assert none.loc["count", "value"] == 0
     assert (none["n_units"] == 0).all()
@@ -131,18 +127,9 @@ def test_rows_of_a_cluster_are_resampled_together() -> None:
 
 CLASSES = ("a", "b", "c")
 MACRO: MetricTable = [
-    *(
-        Metric(
-            name=f"f1_{k}",
-            numerator=f"2*tp_{k}",
-            denominator=f"2*tp_{k} + miss_{k}",
-            better="higher",
-            empty=0.0,
-        )
-        for k in CLASSES
-    ),
+    *(ratio(f"f1_{k}", f"2*tp_{k}", f"2*tp_{k} + miss_{k}", empty=0.0) for k in CLASSES),
     Mean(name="macro_f1", title="Macro F1", of=tuple(f"f1_{k}" for k in CLASSES), better="higher"),
-    Difference(name="lead", minuend="macro_f1", subtrahend="f1_a", better="higher"),
+    minus("lead", "macro_f1", "f1_a"),
 ]
 
 
@@ -180,8 +167,8 @@ def test_breakdown_by_part() -> None:
 
 # --- score intervals: method "auto"
 
-BOUNDED = Metric(name="f1", numerator="y", denominator="n", better="higher", bounds=(0, 1))
-SHARE = Metric(name="rate", numerator="hit", denominator="n", better="higher", proportion=True)
+BOUNDED = ratio("f1", "y", bounds=(0, 1))
+SHARE = ratio("rate", "hit", proportion=True)
 AUTO = Resampling(n_resamples=500)
 
 
@@ -259,7 +246,7 @@ def test_groups_of_a_run_differ_by_their_own_intervals() -> None:
     """Forty units and five others, whose interval is as wide as five allow."""
     first = replace(BOUNDED, name="a")
     second = replace(BOUNDED, name="b", numerator="z", denominator="m")
-    gap = Difference(name="gap", minuend="a", subtrahend="b", better="higher")
+    gap = minus("gap", "a", "b")
     frame = pd.DataFrame({"id": range(45), "n": [1] * 40 + [0] * 5, "m": [0] * 40 + [1] * 5})
     right = np.arange(45) % 5 > 0
     frame = frame.assign(y=frame["n"] * right, z=frame["m"] * right)

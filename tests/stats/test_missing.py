@@ -13,27 +13,25 @@ from scipy import stats
 
 from evaltools.core.estimates import Resampling
 from evaltools.core.messages import UsageError
-from evaltools.core.metric import Difference, Mean, Metric, MetricTable
+from evaltools.core.metric import Mean, Metric, MetricTable
 from evaltools.report.study_sentences import verdict_parts
 from evaltools.stats.compare import ranks
 from evaltools.stats.effects import unit_changes
 from evaltools.stats.formulas import p_random
 from evaltools.stats.intervals import aggregate, estimate
 from evaltools.stats.plan import plan
-from tests.stats.comparing import compare, labelled
+from tests.stats.comparing import Runs, compare, labelled, minus, ratio
 
-JUDGE = Metric(
-    name="judge", numerator="score", denominator="scored", better="higher", bounds=(0, 1)
-)
-RATE = Metric(name="rate", numerator="hit", denominator="tries", better="lower", proportion=True)
+JUDGE = ratio("judge", "score", "scored", bounds=(0, 1))
+RATE = ratio("rate", "hit", "tries", better="lower", proportion=True)
 TABLE: MetricTable = [
     JUDGE,
     RATE,
-    Difference(name="gap", minuend="judge", subtrahend="rate", better="higher"),
+    minus("gap", "judge", "rate"),
     Mean(name="both", of=("judge", "rate"), better="higher"),
 ]
 R = Resampling(n_resamples=200)
-Runs = dict[Any, pd.DataFrame]
+ENDS = ["missing_baseline", "missing_candidate", "delta_worst", "delta_best"]
 
 
 def units(n: int = 40, key: int = 0) -> pd.DataFrame:
@@ -60,7 +58,12 @@ def compared(a: Runs, b: Runs, table: MetricTable = TABLE, **options: object) ->
 
 
 def row(c: pd.DataFrame, metric: str = "judge") -> pd.Series:
-    return c.set_index("metric").loc[metric]
+    return c.loc[metric]
+
+
+def pair(a: pd.DataFrame, b: pd.DataFrame, metric: str = "judge", **how: Any) -> pd.Series:
+    """One run against another."""
+    return row(compared({"": a}, {"": b}, **how), metric)
 
 
 def runs(change: Callable[..., pd.DataFrame], key: int, n_seeds: int) -> Runs:
@@ -101,7 +104,7 @@ def test_a_macro_mean_takes_the_rows_that_both_sides_have() -> None:
     """Two rows a unit, wrong and right; the other side, all right, lacks one wrong row: of that unit 1 and 1 remain."""
     macro = replace(JUDGE, name="macro", macro=True)
     a = units(24).assign(item=range(24), id=np.repeat(range(12), 2), score=[0, 1] * 12)
-    found = row(compared({"": a}, {"": silent(a.assign(score=1), [0])}, [macro]), "macro")
+    found = pair(a, silent(a.assign(score=1), [0]), "macro", table=[macro])
     assert found["value_baseline"] == pytest.approx((1 + 11 / 2) / 12)
     assert (found["value_candidate"], found["missing_candidate"]) == (1, 1)
     assert found["delta_best"] == pytest.approx(0.5)
@@ -110,7 +113,7 @@ def test_a_macro_mean_takes_the_rows_that_both_sides_have() -> None:
 
 def test_a_metric_that_no_signs_can_show_costs_the_others_nothing() -> None:
     same = replace(RATE, name="same", numerator="tries", better="higher")
-    found = row(compared({"": units()}, {"": units(key=1)}, [JUDGE, RATE, same]), "rate")
+    found = pair(units(), units(key=1), "rate", table=[JUDGE, RATE, same])
     assert found["p_adjusted"] == found["p_value"]
 
 
@@ -120,7 +123,7 @@ def test_half_the_values_missing_where_they_are_low_buys_no_verdict() -> None:
     a = units(120)
     b = a.assign(score=np.clip(a["score"] + rng.normal(0, 0.15, 120), 0, 1))
     b = silent(b, b["score"].sort_values().index[:60].tolist())
-    found = row(compared({"": a}, {"": b}))
+    found = pair(a, b)
     assert found["p_value"] != found["p_value"]
     assert (found["verdict"], found["ci_method"]) == ("not measured", "none")
     assert found["delta_worst"] < 0 < found["delta_best"]
@@ -138,20 +141,25 @@ def test_a_mean_of_metrics_is_tested_by_samples_that_count_in_one() -> None:
 def test_what_is_missing_at_random_stays_usable() -> None:
     a = units(120)
     b = a.assign(score=a["score"] * 0.9)
-    found = row(compared({"": a}, {"": silent(b, range(0, 120, 10))}))
+    found = pair(a, silent(b, range(0, 120, 10)))
     assert (found["verdict"], found["n_units"], found["missing_candidate"]) == ("worse", 108, 12)
     # one value that the other side lacks could move it by 1/120, and not what was tested
-    found = row(compared({"": silent(a, [1])}, {"": silent(b, range(0, 120, 10))}))
+    found = pair(silent(a, [1]), silent(b, range(0, 120, 10)))
     assert found["verdict"] == "worse"
+
+
+def test_what_is_missing_where_low_is_found_in_any_unit_of_measure() -> None:
+    a = units(30).assign(score=np.linspace(0, 1e-12, 30))
+    assert pair(a, silent(a, range(8)))["blocked"] == "missing-not-random"
 
 
 def test_clusters_missing_whole_are_so_many_values() -> None:
     """Ten alike of each of three clusters that happen to be high are three values, not thirty."""
     level = np.repeat(np.linspace(0.1, 0.9, 12), 10)
     a = units(120).assign(item=range(120), id=np.repeat(range(12), 10), score=level)
-    found = row(compared({"": a}, {"": without(a, [*range(40, 50), *range(80, 100)])}))
+    found = pair(a, without(a, [*range(40, 50), *range(80, 100)]))
     assert found["missing_candidate"] == 30 and found["verdict"] != "not measured"
-    found = row(compared({"": a}, {"": without(a, range(90, 120))}))
+    found = pair(a, without(a, range(90, 120)))
     assert found["blocked"] == "missing-not-random"
     # one of ten in each cluster, none a hit where one of the nine others is: what chance gives
     hits = a.assign(hit=a["item"] % 10 == 0)
@@ -163,9 +171,9 @@ def test_fewer_than_three_missing_must_hold_at_both_ends() -> None:
     a = units(20)
     b = a.assign(score=np.clip(a["score"] + 0.02 + 0.01 * (np.arange(20) % 3), 0, 1))
     a = a.assign(score=np.clip(a["score"], 0, 0.9))
-    assert row(compared({"": a}, {"": b}))["verdict"] == "better"
+    assert pair(a, b)["verdict"] == "better"
     lossy = silent(b, [int(a["score"].argmax())])
-    one_less = row(compared({"": a}, {"": lossy}))
+    one_less = pair(a, lossy)
     assert (one_less["verdict"], one_less["short"]) == ("tied", "missing")
     sides = labelled([JUDGE], {"": a}, {"": lossy})
     assert ranks(sides, "judge", R)["rank_high"].tolist() == [2, 2]
@@ -175,7 +183,7 @@ def test_fewer_than_three_missing_must_hold_at_both_ends() -> None:
     # also where all differ alike, without limits, and have no interval
     a["score"] = range(20)
     alike = silent(a.assign(score=range(1, 21)), [19])
-    found = row(compared({"": a}, {"": alike}, [replace(JUDGE, bounds=None)]))
+    found = pair(a, alike, table=[replace(JUDGE, bounds=None)])
     assert (found["ci_method"], found["short"]) == ("none", "missing")
 
 
@@ -192,8 +200,8 @@ def test_an_equivalence_too_must_hold_at_both_ends() -> None:
     moved = a["score"] + np.where(np.arange(300) % 2, 0.001, -0.001)
     b = a.assign(score=moved.clip(0, 1))
     margin = {"judge": 0.004}
-    assert row(compared({"": a}, {"": b}, margin=margin))["verdict"] == "equivalent"
-    two_less = row(compared({"": a}, {"": silent(b, [0, 1])}, margin=margin))
+    assert pair(a, b, margin=margin)["verdict"] == "equivalent"
+    two_less = pair(a, silent(b, [0, 1]), margin=margin)
     assert (two_less["verdict"], two_less["short"]) == ("tied", "missing")
 
 
@@ -214,7 +222,7 @@ def test_the_ends_hold_whatever_was_not_measured(lack_a: list[int], lack_b: list
     """Of cells that one side alone lacks, no value within the limits leads out of the ends."""
     a, b = units(), units(key=1)
     both = sorted(set(lack_a) & set(lack_b))
-    c = row(compared({"": silent(a, lack_a)}, {"": silent(b, lack_b)}))
+    c = pair(silent(a, lack_a), silent(b, lack_b))
     kept = np.setdiff1d(np.arange(40), both)
     delta = b["score"][kept].mean() - a["score"][kept].mean()
     assert c["delta_worst"] - 1e-12 <= delta <= c["delta_best"] + 1e-12
@@ -224,29 +232,34 @@ def test_the_difference_of_the_pairs_may_lie_outside_the_ends() -> None:
     """Of 20 samples the candidate lacks 5 that the baseline has wrong: they cannot lower a difference of -1."""
     a = units(20).assign(score=np.repeat([1.0, 0.0], [15, 5]))
     b = silent(a.assign(score=0.0), range(15, 20))
-    found = row(compared({"": a}, {"": b}))
+    found = pair(a, b)
     ends = found[["delta", "delta_worst", "delta_best"]].tolist()
     assert ends == pytest.approx([-1, 0 - 15 / 20, 5 / 20 - 15 / 20])
     # which samples count is a run's own: 15 or 14 of 20, and the one that the candidate lacks may be a hit
     a = units(20).assign(hit=0, tries=[1] * 15 + [0] * 5)
     b = without(a.assign(tries=[1] * 14 + [0] * 6), [19])
-    found = row(compared({"": a}, {"": b}), "rate")
+    found = pair(a, b, "rate")
     assert found[["n_cells", "missing_candidate", "delta_worst"]].tolist() == pytest.approx(
         [16, 1, 1 / 15]
     )
     # one of two trials of the only right one of 10 samples: that sample is right in half or all of them
     a = units(20).assign(id=np.repeat(range(10), 2), trial=[0, 1] * 10, score=1.0)
     b = silent(a.assign(score=[1.0] * 2 + [0.0] * 18), [0])
-    found = row(compared({"": a}, {"": b}))
+    found = pair(a, b)
     assert found[["delta_worst", "delta_best"]].tolist() == pytest.approx([0.05 - 1, 0.1 - 1])
+    # and where the other side lacks the whole sample: one trial of two is 0 or 1 at either end
+    found = row(compared({"": silent(a, [0, 1])}, {"": b}))
+    assert found[ENDS].tolist() == pytest.approx([1, 1, 0.05 - 1, 0.1 - 0.9])
     # what both sides lack is open under every other seed too
     c = row(compared({0: silent(a, [0])}, {1: a, 2: silent(a, [0])}))
-    ends = ["missing_baseline", "missing_candidate", "delta_worst", "delta_best"]
-    assert c[ends].tolist() == pytest.approx([1, 1, -0.025, 0.05])
+    assert c[ENDS].tolist() == pytest.approx([1, 1, -0.025, 0.05])
     # of a mean only the part that lacks
     b = units(20).assign(hit=1, score=0.5, tries=[1, 0] * 10, scored=[0, 1] * 10)
-    found = row(compared({"": b}, {"": without(b, [0])}), "both")
+    found = pair(b, without(b, [0]), "both")
     assert found[["delta_worst", "delta_best"]].tolist() == pytest.approx([-0.05, 0])
+    # of a difference too: .5 less 1 there, less 9 or 10 of 10 here
+    found = pair(b, without(b, [0]), "gap")
+    assert found[["delta_worst", "delta_best"]].tolist() == pytest.approx([0, 0.1])
     # a seed in which it has no value at all is at the ends, and one without an upper limit at what was seen
     for limits in ((0, 1), (0, np.inf)):
         table = [replace(JUDGE, bounds=limits)]
@@ -258,8 +271,8 @@ def test_the_difference_of_the_pairs_may_lie_outside_the_ends() -> None:
 def test_rows_of_a_unit_that_one_side_lacks_take_no_part(label: str) -> None:
     a = units().assign(id=np.repeat([f"c{i}" for i in range(20)], 2), **{label: [1, 2] * 20})
     b = a.assign(score=a["score"] + 0.01)
-    found = row(compared({"": a}, {"": b.iloc[1:]}))
-    expected = row(compared({"": a.iloc[1:]}, {"": b.iloc[1:]}))
+    found = pair(a, b.iloc[1:])
+    expected = pair(a.iloc[1:], b.iloc[1:])
     assert found["delta"] == expected["delta"] and found["missing_candidate"] == 1
 
 
@@ -289,7 +302,7 @@ def test_what_is_missing_is_asked_of_each_pair_and_metric_alone() -> None:
     others = [{"": a.assign(score=np.roll(a["score"], n))} for n in (7, 19)]
     ranked = ranks(labelled([JUDGE], {"": a}, {"": b}, *others), "judge", R)
     assert ranked["rank_low"].tolist()[:2] == [1, 1]
-    assert row(compared({"": a}, {"": b}))["verdict"] == "not measured"
+    assert pair(a, b)["verdict"] == "not measured"
 
 
 @pytest.mark.parametrize(

@@ -7,19 +7,18 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from evaltools.core.metric import Difference, Metric, MetricTable
+from evaltools.core.metric import MetricTable
 from evaltools.stats.formulas import NEW_SEEDS, seed_part
 from evaltools.stats.intervals import aggregate
-from tests.stats.comparing import MEAN, MICRO, R, Runs, compare, labelled, run
+from tests.stats.comparing import COUNT, MEAN, MICRO, R, Runs, compare, labelled, minus, ratio, run
 
-RATE = Metric(name="rate", numerator="hit", denominator="n", better="higher", proportion=True)
-COUNT = Metric(name="count", numerator="tp", denominator="", better="none")
+RATE = ratio("rate", "hit", proportion=True)
 TABLE: MetricTable = [
     MEAN,
     RATE,
     MICRO,
     COUNT,
-    Difference(name="d", minuend="mean", subtrahend="micro", better="higher"),
+    minus("d", "mean", "micro"),
 ]
 
 
@@ -93,7 +92,7 @@ def test_within_limits_an_interval_stays_there_and_needs_no_variation() -> None:
 
 def test_a_difference_within_a_run_that_no_unit_makes_is_what_none_of_them_showed() -> None:
     """Row 8 over seeds too: 40 units without a gain or a loss, each 1 - .05^(1/40) at most, by MOVER."""
-    gain = Difference(name="gain", minuend="again", subtrahend="rate", better="higher")
+    gain = minus("gain", "again", "rate")
     table = [RATE, replace(RATE, name="again"), gain]
     row = of({seed: frame.assign(hit=1) for seed, frame in condition().items()}, table).loc["gain"]
     assert (row["ci_low"], row["ci_high"]) == pytest.approx(
@@ -107,7 +106,7 @@ def test_copies_of_a_run_make_two_groups_of_few_units_no_surer() -> None:
     frame = pd.DataFrame({"id": range(9), "hit": np.arange(9) < 4, "a": first, "b": ~first})
     hits = frame.assign(of_a=frame["hit"] & first, of_b=frame["hit"] & ~first)
     a, b = (replace(RATE, name=x, numerator=f"of_{x}", denominator=x) for x in "ab")
-    gain = Difference(name="gain", minuend="a", subtrahend="b", better="higher")
+    gain = minus("gain", "a", "b")
     rows = of(dict.fromkeys((1, 2, 3), hits), [a, b, gain])
     below = np.hypot(1 - rows["ci_low"]["a"], rows["ci_high"]["b"] - 1 / 6)
     assert rows["ci_low"]["gain"] == pytest.approx(5 / 6 - below)
@@ -150,6 +149,6 @@ def test_few_units_over_seeds_have_an_interval_within_limits_alone(seeds: tuple[
     """Rows 1 and 6: fewer than 10 units are too few where there are no limits; a verdict needs ten."""
     runs = condition(8, seeds, 0.3)
     assert of(runs)["ci_method"].reindex(["rate", "mean"]).tolist() == ["score-t", "none"]
-    table = compare(runs, condition(8, seeds), TABLE, R, ["rate"]).set_index("metric")
+    table = compare(runs, condition(8, seeds), TABLE, R, ["rate"])
     assert table.loc[["rate", "mean"], "ci_method"].tolist() == ["components", "none"]
     assert set(table["verdict"]) == {"too few"}

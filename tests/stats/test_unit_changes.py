@@ -5,9 +5,8 @@ import pandas as pd
 import pytest
 
 from evaltools.core.estimates import Resampling
-from evaltools.core.metric import Metric
 from evaltools.stats.effects import differing, unit_changes
-from tests.stats.comparing import TABLE, compare, labelled, two
+from tests.stats.comparing import TABLE, compare, labelled, ratio, two
 
 
 def test_unit_changes_are_the_pairs() -> None:
@@ -21,7 +20,7 @@ def test_unit_changes_are_the_pairs() -> None:
     assert got["change"].tolist() == (got["candidate"] - got["baseline"]).tolist()
 
 
-RATE = Metric(name="rate", numerator="k", denominator="n", better="higher")
+RATE = ratio("rate", "k")
 BEFORE = pd.DataFrame({"id": range(40), "k": [1, 0] * 20, "n": [1, 2] * 20})
 TIMES = np.where(BEFORE["id"] < 15, 3, 1)
 

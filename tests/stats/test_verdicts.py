@@ -9,11 +9,21 @@ from scipy import stats
 
 import evaltools as et
 from evaltools.core.estimates import Resampling
-from evaltools.core.metric import Difference, Mean, Metric
+from evaltools.core.metric import Mean, Metric
 from evaltools.stats.intervals import estimate
-from tests.stats.comparing import MEAN, SCORE, compare, compared, differing, frame, rows, two
+from tests.stats.comparing import (
+    MEAN,
+    SCORE,
+    compare,
+    compared,
+    differing,
+    frame,
+    minus,
+    ratio,
+    two,
+)
 
-RIGHT = Metric(name="right", numerator="y", denominator="n", better="higher", proportion=True)
+RIGHT = ratio("right", "y", proportion=True)
 R = Resampling()
 
 
@@ -32,11 +42,8 @@ def test_thirteen_rises_and_no_fall_of_fifty_are_shown() -> None:
     assert (row["verdict"], row["ci_method"], row["n_differ"]) == ("better", "t", 13)
     assert (row["ci_low"], row["ci_high"]) == pytest.approx((t.low, t.high))
     assert row["p_value"] == pytest.approx(2**-12)
-    stages = [
-        Metric(name=name, numerator=name, denominator="n", better="higher", bounds=(0, 1))
-        for name in ("before", "after")
-    ]
-    change = Difference(name="change", minuend="after", subtrahend="before", better="higher")
+    stages = [ratio(name, name, bounds=(0, 1)) for name in ("before", "after")]
+    change = minus("change", "after", "before")
     one_run = frame(before).assign(before=before, after=after)
     within = estimate(one_run, [*stages, change], "id", R).set_index("name").loc["change"]
     assert (within["ci_low"], within["ci_high"]) == pytest.approx((t.low, t.high))
@@ -77,6 +84,11 @@ def test_identical_sides_are_equivalent_where_they_are_many() -> None:
     assert row["ci_high"] == pytest.approx(1 - 0.05 ** (1 / 300))
     assert row["equivalence_low"] == pytest.approx(-(1 - 0.05 ** (1 / 300)))
     assert pair(y[:12], y[:12], RIGHT, margin={"right": 0.05})["verdict"] == "too few"
+    # the sums of trials .1, .2, .3 and .3, .2, .1 differ by rounding
+    ids, trials = np.divmod(np.arange(36), 3)
+    same = frame((trials + 1) / 10, id=ids, trial=trials)
+    row = compare({"": same}, {"": same[::-1]}, [SCORE], R, ["score"]).iloc[0]
+    assert (row["n_differ"], row["p_value"]) == (0, 1)
     # over seeds too: one of 60 that differs is not surer than none
     a = {seed: frame(y[:60]) for seed in (1, 2, 3)}
     b = {seed: frame(np.append(y[:59], 0)) for seed in (1, 2, 3)}
@@ -85,6 +97,26 @@ def test_identical_sides_are_equivalent_where_they_are_many() -> None:
     row = compare(a, b, [RIGHT], R, ["right"], margin=margin).iloc[0]
     assert (row["n_differ"], row["verdict"], row["ci_method"]) == (1, "too few", "mover")
     assert row["ci_high"] - row["delta"] > 1 - 0.05 ** (1 / 60)
+
+
+def test_the_interval_of_equivalence_is_not_the_wider_one() -> None:
+    """One label of a macro F1 turns from one wrong class to the other."""
+    texts = "210111000012101002100100100000", "010110002012121002102110110210"
+    true, old = (np.array([*map(int, labels)]) for labels in texts)
+    sides = []
+    for said in (old, np.where(np.arange(30) == 13, 1, old)):
+        side = frame(old)
+        for c in range(3):
+            side[f"tp{c}"] = (true == c) & (said == c)
+            side[f"wrong{c}"] = (true == c) != (said == c)
+        sides.append({"": side})
+    f1 = [
+        replace(SCORE, name=c, numerator=f"2*tp{c}", denominator=f"2*tp{c} + wrong{c}")
+        for c in "012"
+    ]
+    table = [*f1, Mean(name="f", of=tuple("012"), better="higher")]
+    row = compare(*sides, table, R, ["f"], margin={"f": 0.1}).iloc[-1]
+    assert row["ci_low"] <= row["equivalence_low"] and row["verdict"] == "equivalent"
 
 
 def test_a_difference_of_macro_means_knows_how_few_a_rare_class_has() -> None:
@@ -108,7 +140,7 @@ def test_a_difference_of_macro_means_knows_how_few_a_rare_class_has() -> None:
         for other in ("rare", "absent")
     ]
     table = [*recalls, *means]
-    found = compare(a, b, table, R, ["macro_rare"]).set_index("metric")
+    found = compare(a, b, table, R, ["macro_rare"])
     reach = (found["delta"] - found["ci_low"]) / 2
     reach["absent"] = 0.5
     for mean in means:
@@ -175,7 +207,7 @@ def test_clusters_have_the_standard_error_of_statsmodels() -> None:
 def test_families() -> None:
     """The primary metric alone, the others of the headline together, all else exploratory; aliases follow."""
     a, b = two(shift=0.02, seeds=(1,))
-    table = rows(compared(a, b, headline=("mean", "errors", "micro")))
+    table = compared(a, b, headline=("mean", "errors", "micro"))
     assert table.loc["mean", "p_adjusted"] == table.loc["mean", "p_value"]
     assert (
         table.loc[["errors", "micro"], "p_adjusted"] >= table.loc[["errors", "micro"], "p_value"]
@@ -185,13 +217,13 @@ def test_families() -> None:
     alias = replace(MEAN, name="other", alias_of="mean")
     both = compare(a, b, [MEAN, alias], R, ["mean"])
     same = ["delta", "ci_low", "p_value", "p_adjusted", "verdict", "primary"]
-    assert both.loc[0, same].tolist() == both.loc[1, same].tolist()
+    assert both[same].iloc[0].tolist() == both[same].iloc[1].tolist()
 
 
 @pytest.mark.parametrize(("m", "verdict"), [(5, "too few"), (6, "better")])
 def test_too_few_units_that_differ_for_any_p(m: int, verdict: str) -> None:
     """2^(1-5) = .0625 is above the level, 2^(1-6) = .031 within it; the mean has no limits."""
-    assert rows(compared(*differing(m))).loc["mean", "verdict"] == verdict
+    assert compared(*differing(m)).loc["mean", "verdict"] == verdict
 
 
 def test_the_mde_has_one_digit_below_twenty_units() -> None:
@@ -199,6 +231,10 @@ def test_the_mde_has_one_digit_below_twenty_units() -> None:
     a, b = rng.random(200), rng.random(200)
     row = pair(a[:19], b[:19])
     assert float(f"{row['mde']:.0e}") == row["mde"]
+    # to either side where nothing differs on the whole
+    a[:30] = 0.5
+    b[:30] = np.repeat([0.625, 0, 0.5], [4, 1, 25])
+    assert pair(a[:30], b[:30])["mde"] == pair(b[:30], a[:30])["mde"]
     large = pair(a, b)
     t = stats.t.ppf(0.975, 199) + stats.t.ppf(0.8, 199)
     assert large["mde"] == pytest.approx(t * (b - a).std(ddof=1) / np.sqrt(200), rel=0.05)
