@@ -179,8 +179,11 @@ def _reduced(
     rows = [row for _, row in source.rows(scored)]
     for epochs in grouped(rows, itemgetter("id", "metric")).values():
         row, *_ = epochs
-        del row["trial"]
-        if values := [epoch["value"] for epoch in epochs if isinstance(epoch["value"], float)]:
+        # of two with one name the first counts; in their order, which decides between modes
+        trials = {epoch.pop("trial"): epoch["value"] for epoch in reversed(epochs)}
+        if len(trials) < len(epochs):
+            source.error("duplicate-id", "a second sample of this id and epoch", id=row["id"])
+        if values := [v for v in reversed(trials.values()) if isinstance(v, float)]:
             row["value"] = _reduce(reducer, values, source)
             row.pop("error", None)  # of its first epoch alone
         yield "samples", [row]

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from typing import Any
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from ..core.records import read_jsonl, read_model
 from .source import Records, Row, Score, Source, at, score_rows
@@ -28,13 +28,12 @@ class Results(Row):
     higher_is_better: dict[str, dict[str, bool | None]] = Field({})
 
 
-class Line(Row):
+class Line(Row, extra="allow"):
     """A sample under a filter; each of `metrics` stands in a field of its own.
 
     Logs of 2024 have neither `metrics` nor `filter`: there every other number is a metric.
     """
 
-    model_config = ConfigDict(extra="allow")
     doc_id: int
     doc_hash: str | None = None
     filter: str = "none"

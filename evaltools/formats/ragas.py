@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from pydantic import AliasChoices, ConfigDict, Field
+from pydantic import AliasChoices, Field
 
-from ..core.files import Fields, ending
+from ..core.files import Fields, dumps, ending
 from ..core.tables import TABLES, read_table, written_list
 from .source import Records, Row, Score, Source, score_rows
 
@@ -42,10 +42,9 @@ DIRECTIONS = {"noise_sensitivity": False} | dict.fromkeys(
 HINT = "--sep and --decimal name other separators and decimal commas"
 
 
-class Line(Row):
+class Line(Row, extra="allow"):
     """What describes a sample; every other column is a metric, or a text."""
 
-    model_config = ConfigDict(extra="allow")
     id: Any = None
     user_input: Any = Field(
         validation_alias=AliasChoices("user_input", "question"),
@@ -72,16 +71,20 @@ def read(
 
     `sep` and `decimal`: the separator ("tab" for that) and the decimal mark of a CSV file.
     """
-    lines = list(
-        read_table(
-            source,
-            Line,
-            lambda name: OLD_NAMES.get(name, name),
-            sep.replace("tab", "\t"),
-        )
+    problems = source.problems
+    records = read_table(
+        source,
+        Line,
+        lambda name: OLD_NAMES.get(name, name),
+        sep.replace("tab", "\t"),
     )
+    # what cannot be read takes its number all the same
+    lines = [
+        (number + problems.count("error"), place, line)
+        for number, (place, line) in enumerate(records, 1 - problems.count("error"))
+    ]
     metrics = {}
-    for _, line in lines:
+    for *_, line in lines:
         for name, value in line.columns.items():
             if ending(source.path) in TABLES:
                 value = line.columns[name] = _value(value, decimal)
@@ -90,9 +93,10 @@ def read(
                 metrics[name] = DIRECTIONS.get(name.partition("(")[0])
     if not metrics:
         raise source.fatal("no-metric", f"no column holds a number; {HINT}")
-    for number, (place, line) in enumerate(lines, 1):
+    for number, place, line in lines:
         texts = {name: value for name, value in line.columns.items() if name not in metrics}
         values = {name: line.columns.get(name) for name in metrics}
+        text = line.user_input
         rows = score_rows(
             str(number),
             [
@@ -104,7 +108,7 @@ def read(
                 for name, value in values.items()
             ],
             {"output": line.response, "target": line.reference, **texts},
-            text=line.user_input if isinstance(line.user_input, str) else None,
+            text=text if isinstance(text, str | None) else dumps(text),
         )
         yield place, rows
 
@@ -118,7 +122,7 @@ def _value(
         return None
     try:
         # Python takes a code such as 20_1 for a number
-        return float(cell.replace(decimal, ".").replace("_", " "))
+        return float(cell.translate({ord("_"): " ", ord("."): " ", ord(decimal): "."}))
     except ValueError:
         texts = written_list(cell)
         return cell if texts is None else texts

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from ..core.files import Fields
 from ..core.records import File, T, misfit, read_json, short
@@ -28,10 +28,8 @@ Records = Iterator[tuple[Place, Rows]]
 Reader = Callable[..., Records]
 
 
-class Row(BaseModel):
+class Row(BaseModel, strict=True):
     """A record of another tool's file: only the fields that are used; others are ignored."""
-
-    model_config = ConfigDict(strict=True)
 
 
 class Score(NamedTuple):
@@ -114,7 +112,7 @@ def further_columns(fields: Fields) -> Fields:
             value = "; ".join(map(str, value))
         is_number = isinstance(value, int | float) and abs(value) < math.inf
         if is_number or (value and isinstance(value, str)):
-            is_taken = name in TAKEN or name.startswith(("num_", "den_"))
+            is_taken = name.strip().casefold() in TAKEN or name.startswith(("num_", "den_"))
             columns.setdefault(f"its_{name}" if is_taken else name, value)
     return columns
 

@@ -17,8 +17,8 @@ ERROR = 2
 # a variable that promptfoo sets itself, as those that begin with _: no part of the test
 OF_SESSION = "sessionId"
 
-# provider, id of the prompt, and its label: what a column of promptfoo's table is of
-Column = tuple[str, str, str]
+# provider, label of the prompt and number: a column of promptfoo's table
+Column = tuple[str, str, int]
 
 
 class Provider(Row):
@@ -35,7 +35,6 @@ class Outcome(Row):
     testIdx: int
     provider: Provider
     prompt: Any = None
-    promptId: str = ""
     vars: Fields = Field({})
     testCase: Any = None
     response: Any = None
@@ -49,7 +48,7 @@ class Outcome(Row):
     def column(self) -> Column:
         """The column of promptfoo's table in which the result stands."""
         label = at(self.prompt, "label", kind=str) or f"prompt {self.promptIdx}"
-        return self.provider.label or self.provider.id, self.promptId, label
+        return self.provider.label or self.provider.id, label, self.promptIdx
 
     @property
     def test(self) -> str:
@@ -88,7 +87,8 @@ def promptfoo(source: Source) -> Records:
         test = outcome.column, outcome.test
         repeats[test] += 1
         error = (outcome.error or "error") if outcome.failureReason == ERROR else None
-        values = {"success": outcome.success, "score": outcome.score, **outcome.namedScores}
+        own = {"success": outcome.success, "score": outcome.score}
+        values = own | outcome.namedScores | own
         variables = outcome.vars
         text = json.dumps(variables, ensure_ascii=False) if variables else None
         if len(variables) == 1:
@@ -125,7 +125,7 @@ def _conditions(columns: Iterable[Column]) -> dict[Column, str]:
     n_prompts = Counter(provider for provider, _, _ in distinct)
     names: dict[Column, str] = {}
     for column in distinct:
-        provider, _, label = column
+        provider, label, _ = column
         name = f"{provider} {label[:60]}" if n_prompts[provider] > 1 else provider
         names[column] = f"{name} ({len(names) + 1})" if name in names.values() else name
     return names
@@ -161,7 +161,8 @@ def deepeval(source: Source) -> Records:
     above = "testRunData." if at(source.document, "testRunData") else ""
     cases = list(source.records(Case, f"{above}testCases"))
     names = Counter(case.name for _, case in cases)
-    for number, (place, case) in enumerate(cases, 1):
+    for place, case in cases:
+        number = int(place.rpartition(".")[2]) + 1
         scores = []
         for measured in case.metrics or ():
             score, threshold, success = measured.score, measured.threshold, measured.success

@@ -9,7 +9,7 @@ import evaltools as et
 from tests.files import read_lines, write_lines
 
 from ..app.calling import call
-from .tools import INSPECT, LM_EVAL, PROMPTFOO, put, refused, sample
+from .tools import INSPECT, LM_EVAL, PROMPTFOO, changed, put, refused, sample
 
 DATE = "2026-01-02T03-04-05.6"
 
@@ -117,6 +117,16 @@ def test_errors_of_promptfoo_are_not_measured(tmp_path: Path) -> None:
     assert [row["metric"] for row in errors] == ["success", "score", "tone"]
 
 
+def test_columns_of_promptfoo_that_share_their_names_are_conditions(tmp_path: Path) -> None:
+    first = PROMPTFOO["results"]["results"][0] | {"prompt": {"label": "P"}}
+    first["namedScores"] = {"success": 0.5}
+    results = [first, first | {"promptIdx": 1, "success": False}]
+    path = put(tmp_path, "promptfoo", {"results": {"version": 3, "results": results}})
+    converted = written(tmp_path, "promptfoo", path)
+    values = {r["condition"]: r["value"] for r in converted if r["metric"] == "success"}
+    assert values == {"a P": 1.0, "a P (2)": 0.0}
+
+
 def test_results_of_an_older_promptfoo_say_how_to_export_again(tmp_path: Path) -> None:
     path = put(tmp_path, "promptfoo", {"results": {"version": 2, "results": [], "table": {}}})
     done = refused("promptfoo", path)
@@ -160,23 +170,24 @@ def test_epochs_are_reduced_as_the_log_says(
         for i, of_sample in EPOCHS.items()
         for epoch, value in enumerate(of_sample, 1)
     ]
-    log = {
-        **INSPECT,
-        "eval": {**INSPECT["eval"], "config": {"epochs": 3, "epochs_reducer": [reducer]}},
-        "samples": samples,
-    }
+    config = {"epochs": 3, "epochs_reducer": [reducer]}
+    log = changed(INSPECT, "eval", "config", value=config) | {"samples": samples}
     converted = written(tmp_path, "inspect", put(tmp_path, "inspect", log))
     assert [row["value"] for row in converted] == pytest.approx(values)
     assert all(row.keys().isdisjoint({"trial", "error"}) for row in converted)
+    if reducer == "mode":  # of a tie the first, as in Inspect
+        tied = log | {"samples": [sample(1, 1, "C"), sample(1, 2, "I")]}
+        assert written(tmp_path, "inspect", put(tmp_path, "inspect", tied))[0]["value"] == 1
+    samples.append({**samples[-1], "id": str(samples[-1]["id"])})
+    assert "a second sample of this id and epoch" in refused(
+        "inspect", put(tmp_path, "inspect", log)
+    )
 
 
 def test_an_unknown_reducer_of_epochs_is_named(tmp_path: Path) -> None:
     for reducer in ("my_own", f"pass_at_{'9' * 5000}"):
-        path = put(
-            tmp_path,
-            "inspect",
-            {**INSPECT, "eval": {**INSPECT["eval"], "config": {"epochs_reducer": [reducer]}}},
-        )
+        log = changed(INSPECT, "eval", "config", value={"epochs_reducer": [reducer]})
+        path = put(tmp_path, "inspect", log)
         assert f"epochs are reduced by '{reducer[:20]}" in refused("inspect", path)
 
 
@@ -185,8 +196,8 @@ def test_scores_of_errors_count_where_the_log_counts_them(tmp_path: Path) -> Non
     samples = [sample(i, 1, "C" if i < 10 else "I") for i in range(16)]
     for failed in samples[12:]:
         failed["error"] = {"message": "RuntimeError('boom')\ntraceback"}
-    scored = {**INSPECT["eval"], "config": {"score_on_error": True}}
-    path = put(tmp_path, "inspect", {**INSPECT, "eval": scored, "samples": samples})
+    log = changed(INSPECT, "eval", "config", value={"score_on_error": True})
+    path = put(tmp_path, "inspect", log | {"samples": samples})
     done = call("convert", "inspect", path, "-o", tmp_path / "scores.jsonl")
     assert "4 samples have an error and were scored all the same" in done.output
     assert et.evaluate("table", tmp_path / "scores.jsonl")["match"]["value"] == 0.625
@@ -217,8 +228,23 @@ def test_separators_and_decimal_commas_are_named_and_read(tmp_path: Path) -> Non
     assert "the cells are separated by ';'" in done
     converted = written(tmp_path, "ragas", path, "--sep", ";", "--decimal", ",")
     assert [row["value"] for row in converted] == [0.71, 1.0]
+    path.write_text("user_input;faithfulness\nq1;0,71\nq2;1.250\n")
+    assert "3: faithfulness: expected a finite number" in refused(
+        "ragas", path, "--sep", ";", "--decimal", ","
+    )
     path.write_text('user_input,faithfulness\nq1,"0,71"\n')
     assert "no column holds a number; --sep and --decimal" in refused("ragas", path)
+
+
+def test_a_record_that_is_left_out_keeps_its_number(tmp_path: Path) -> None:
+    lines = ["{", '{"user_input": ["q"], "faithfulness": 1}']
+    path = tmp_path / "in.jsonl"
+    path.write_text("\n".join(lines))
+    (row,) = written(tmp_path, "ragas", path, "--on-error", "skip")
+    assert (row["id"], row["text"]) == ("2", '["q"]')
+    cases = [{"input": 1}, {"input": "q", "metricsData": [{"name": "m", "score": 1.0}]}]
+    path = put(tmp_path, "deepeval", {"testCases": cases})
+    assert {r["id"] for r in written(tmp_path, "deepeval", path, "--on-error", "skip")} == {"2"}
 
 
 def test_empty_cells_of_ragas_are_not_measured(tmp_path: Path) -> None:
