@@ -173,9 +173,10 @@ class Result:
     @cached_property
     def metrics(self) -> MetricTable:
         """The metric table; a metric is a proportion only if it is one in every run."""
-        tables = [run.suite.table(run.options) for run in self.results]
+        tables = [{m.name: m for m in run.suite.table(run.options)} for run in self.results]
+        same = ([table[name] for table in tables] for name in tables[0])
         # the smallest: the first run's metric that is no proportion, if there is one
-        return [min(same, key=lambda m: getattr(m, "proportion", False)) for same in zip(*tables)]
+        return [min(each, key=lambda m: getattr(m, "proportion", False)) for each in same]
 
     @cached_property
     def formulas(self) -> dict[str, Formula]:

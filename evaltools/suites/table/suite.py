@@ -17,7 +17,7 @@ from pandas import DataFrame, Series
 from pandas.api.types import is_numeric_dtype
 from pydantic import Field, field_validator
 
-from ...core.estimates import Checks, duplicate_texts, share_check
+from ...core.estimates import Checks, share_check
 from ...core.files import Fields, Names, first_names, nearest, read_once, safe_name
 from ...core.messages import InputError, Problems, UsageError, first_ten, shown_path
 from ...core.metric import Better, Metric
@@ -29,6 +29,8 @@ from ...report.run import Run
 
 # with more metrics or runs than this, a column was taken for another
 MAX_NAMES = 1_000
+
+LEADING = 10  # metrics that lead every page
 
 # columns that have one value in all rows of a metric, or none; a direction is 1 or 0
 METRIC_COLUMNS = ["higher_is_better", "low", "high"]
@@ -65,14 +67,17 @@ def _survey(path: Path) -> Survey:
     # rows without a seed where others of the condition have one would be a run of their own
     has_seed = rows["seed"].notna()
     is_partial = ~has_seed & has_seed.groupby(rows["condition"], dropna=False).transform("any")
-    _report(
-        file,
-        "bad-field",
-        rows.loc[is_partial, "id"],
-        "expected a seed, as other rows of this condition have one, got nothing",
-        "seed",
-    )
-    rows = rows[~is_partial]
+    first = rows[["id", "cluster"]].dropna().drop_duplicates("id").set_index("id")["cluster"]
+    cluster = rows["id"].map(first).astype("str")
+    is_second = rows["cluster"].notna() & (rows["cluster"] != cluster)
+    is_cluster = cluster.isna() & rows["id"].isin(first)
+    for is_wrong, field, message in (
+        (is_partial, "seed", "expected a seed, as other rows of this condition have; got nothing"),
+        (is_second, "cluster", "a second cluster of this sample; expected one in all its rows"),
+        (is_cluster, "cluster", "a cluster has the name of this sample, which is in no cluster"),
+    ):
+        _report(file, "bad-field", rows.loc[is_wrong, "id"], message, field)
+    rows = rows[~(is_partial | is_second | is_cluster)].assign(cluster=cluster)
     keys = rows[["condition", "seed"]]
     of_runs = keys.drop_duplicates()
     if max(len(of_runs), rows["metric"].nunique()) > MAX_NAMES:
@@ -80,14 +85,6 @@ def _survey(path: Path) -> Survey:
             "wrong-columns",
             f"more than {MAX_NAMES:,} metrics or runs; expected one metric on one sample, a row",
         )
-    clusters = rows[["id", "cluster"]].dropna().drop_duplicates()
-    _report(
-        file,
-        "bad-field",
-        clusters.loc[clusters["id"].duplicated(), "id"],
-        "a second cluster of this sample; expected the same one in all of its rows",
-        "cluster",
-    )
     runs = [_run_name(condition, seed, path.stem) for condition, seed in of_runs.values]
     for index in np.flatnonzero(Series(runs).str.casefold().duplicated()):
         raise file.fatal(
@@ -141,7 +138,8 @@ def _metrics(
     are reported.
     """
     metrics: dict[str, Metric] = {}
-    for name, of_metric in rows.groupby("metric", sort=False):
+    # by name, so that keys are the same in every file of these metrics
+    for name, of_metric in rows.groupby("metric"):
         stated = of_metric[METRIC_COLUMNS]
         lowest, highest = stated.min(), stated.max()
         for field in METRIC_COLUMNS:
@@ -168,7 +166,8 @@ def _metrics(
             proportion=_is_binary(of_metric, *(bounds or (-inf, inf))),
             bounds=bounds,
         )
-    return tuple(metrics.values())
+    order = [*rows["metric"].unique()]
+    return tuple(sorted(metrics.values(), key=lambda metric: order.index(metric.name)))
 
 
 def _is_binary(rows: DataFrame, low: float, high: float) -> bool:
@@ -267,7 +266,7 @@ def _of_one_kind(values: Series, is_text: bool) -> Series:
     """Numbers or truth values as they are; all else, and what is mixed, as text.
 
     A CSV file and a sheet have texts only (`is_text`): there texts that are all numbers are numbers. What would lose
-    digits as a number (007, a long id) stays as it is written.
+    digits as a number (007, a long id; 1.1 beside 1.10) stays as it is written.
     """
     if values.notna().all():
         values = values.infer_objects()
@@ -276,7 +275,9 @@ def _of_one_kind(values: Series, is_text: bool) -> Series:
     known = values.dropna()
     may_be = is_text or str not in {*map(type, known)}
     if may_be and known.map(str).str.strip().str.fullmatch(NUMBER).all():
-        return pd.to_numeric(values)
+        numbers = pd.to_numeric(values)
+        if numbers.nunique() == known.nunique():
+            return numbers
     return values.map(str, na_action="ignore").astype("str")
 
 
@@ -311,14 +312,16 @@ def read(file: File) -> tuple[DataFrame, Better]:
             f"expected the columns id, metric and value (or num and den), got {first_names(sorted(named))}",
         )
     frame = pd.concat(parts).copy()  # its many columns in one block
+    for name in frame.columns.difference(COLUMNS):
+        if (meant := name.strip().casefold()) in COLUMNS:
+            raise file.fatal(
+                "wrong-columns", f"the column {name!r}: write {meant}, or another name"
+            )
     # a value counts before num and den; where there is neither value nor num, nothing was measured: 0
     value = frame.pop("value")
     frame["den"] = frame["den"].where(frame["num"].notna(), 0).mask(value.notna(), 1.0)
     frame["num"] = value.fillna(frame["num"])
     return frame, "none" if "higher_is_better" in named else "higher"
-
-
-LEADING = 10  # metrics that lead every page
 
 
 class TableOptions(SuiteOptions):
@@ -348,7 +351,7 @@ class TableOptions(SuiteOptions):
 
         Whether all its values are 0 or 1 is no policy: two runs may be otherwise in that (`Study.metrics`).
         """
-        found = [[m.name, m.better, m.bounds and list(m.bounds)] for m in self.found]
+        found = sorted([m.name, m.better, m.bounds and list(m.bounds)] for m in self.found)
         return self.model_dump(mode="json") | {"found": found}
 
     def with_metrics(
@@ -394,8 +397,7 @@ def locate(
 ) -> Source:
     """A run of a file: the only one, or the one of that name."""
     content = survey(path, problems)
-    names = content.runs
-    if len(names) > 1 and name not in names:
+    if len(names := content.runs) > 1 and name not in names:
         raise UsageError(f"{path} holds {len(names)} runs, name one of them: {first_names(names)}")
     problems.merge(content.problems)
     problems.raise_if_failed()
@@ -413,8 +415,7 @@ def headline(
 
 
 def checks(run: Run) -> Checks:
-    """The checks of a run: texts that come twice, and samples without a value or with an error, by metric and cause."""
-    yield from duplicate_texts(run.data, "text", "id")
+    """The check of a run: samples without a value or with an error, by metric and cause."""
     units = run.sample_data.set_index("id")
     lost = {
         metric.name: units.index[units[metric.numerator].isna() & (units[metric.denominator] == 0)]

@@ -114,10 +114,11 @@ def test_a_further_column_of_many_kinds_is_text(tmp_path: Path) -> None:
     run = et.evaluate("table", put(tmp_path, rows))
     texts = [None if pd.isna(x) else x for x in run.units["x"]]
     assert texts == ["1", "two", "True", "2.5", None, "[1]", "{'a': 1}"]
-    # what a number would lose: digits, zeros at the front, and what it was ten thousand rows before
-    for values in ([2**53 + 1, None], [10**400, 1], ["007", "7"], [1, None] * 5_000 + [1, "x"]):
+    # what a number would lose: digits, zeros at an end, and what it was ten thousand rows before
+    zeros = ["007", "7"], ["1.1", "1.10"]
+    for values in ([2**53 + 1, None], [10**400, 1], *zeros, [1, None] * 5_000 + [1, "x"]):
         rows = [{"id": f"s{i}", "metric": "acc", "value": 1, "x": x} for i, x in enumerate(values)]
-        kept = et.evaluate("table", put(tmp_path, rows, "csv" if "007" in values else "jsonl"))
+        kept = et.evaluate("table", put(tmp_path, rows, "csv" if values in zeros else "jsonl"))
         assert set(kept.units["x"].dropna()) == {str(x) for x in values if x is not None}
 
 
@@ -138,6 +139,32 @@ def test_clusters_are_resampled() -> None:
     assert run.value("acc") == 41 / 81
     assert run.checks[0].message.startswith("Only 21 clusters of 81 samples: ")
     assert "n = 21 clusters of 81 samples" in et.study([run]).paragraph()
+    # a cluster in some rows of a sample is that of all of them
+    trials = [row | {"trial": t} for row in rows[:80] for t in "ab"]
+    del trials[0]["cluster"]
+    assert et.evaluate("table", trials).n_units == 20
+    study = et.study(
+        [row | {"condition": c} for c in "ab" for row in rows[c == "b" :]], suite="table"
+    )
+    assert "all 81 samples: b_data lacks 1. " in str([check.message for check in study.checks])
+    with pytest.raises(
+        et.InputError, match="81: c1: cluster: a cluster has the name of this sample"
+    ):
+        et.evaluate("table", [*rows[:-1], rows[-1] | {"id": "c1"}])
+
+
+def test_metrics_whose_names_differ_by_signs_alone_are_two_in_any_order(tmp_path: Path) -> None:
+    names = ["<1s", ">1s"]
+    runs = []
+    for order in (names, names[::-1]):
+        rows = [
+            {"id": i, "metric": m, "value": 0.5 * (m == "<1s")} for m in order for i in range(12)
+        ]
+        runs.append(et.evaluate("table", rows, name=f"r{len(runs)}"))
+    assert et.compare(*runs).frame["delta"].tolist() == [0, 0]
+    rows = [{**row, "Cluster": "c"} for row in rows]
+    with pytest.raises(et.InputError, match="the column 'Cluster': write cluster, or another name"):
+        et.evaluate("table", put(tmp_path, rows, "csv"))
 
 
 def test_a_file_of_several_runs(tmp_path: Path) -> None:
