@@ -131,6 +131,7 @@ OF_SOURCE = 24
 # who decided -> what is told of the judge
 JUDGE_SAYS = {
     "llm": "the judge says {judge:.2f} ({reason}) and decides; the rules say {rule:.2f}",
+    "alone": "the judge says {judge:.2f} ({reason}) and decides: the rules measure nothing",
     "rule": "the judge says {judge:.2f} ({reason}), too unsure to decide alone",
     "blend": "the judge says {judge:.2f} ({reason}), blended with the rules' {rule:.2f}",
 }
@@ -155,8 +156,11 @@ def why(
     """What a judge said of a case, and what speaks against its score; what speaks for it stands in the evidence."""
     evidence = case[f"{metric}_evidence"]
     if not math.isnan(case[f"{metric}_llm"]):
+        decided_by = case[f"{metric}_decided_by"]
+        if decided_by == "llm" and "reason" in evidence | evidence.get("rules", {}):
+            decided_by = "alone"
         yield say(
-            JUDGE_SAYS[case[f"{metric}_decided_by"]],
+            JUDGE_SAYS[decided_by],
             judge=case[f"{metric}_llm"],
             reason=evidence["judge"]["reason"],
             rule=case[f"{metric}_rule"],

@@ -273,7 +273,7 @@ class Sources:
         alike = self.alike(fact, nearest, unknown=int(kind == CLAIM))
         opposed = {*_opposites(fact.says | fact.claims, nearest.says | nearest.claims)}
         turned_twice = 0 < len(opposed & CONDITIONS) < len(opposed)
-        of_period = kind in ("duration", "date", "age") and not fact.says & nearest.says & BOUNDS
+        of_period = kind in ("duration", "date", "age") and (fact.says ^ nearest.says) & BOUNDS
         is_sure = alike >= ALIKE
         if (
             turned_twice

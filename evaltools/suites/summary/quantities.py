@@ -34,7 +34,9 @@ _AMOUNT_ENDS = re.compile(
     rf"(?![0-9a-z가-힣])|(?:{AROUND['particles']})(?![a-z])|{AROUND['words']}"
 )
 _JOINT = re.compile(rf"\s?(?:{AROUND['joints']})\s?(?:최대|최고)?\s?")
-_HALF = re.compile(r"\s?반(?![가-힣])|\s?반(?=(?:이|을|은|만|요|까지|부터|정도|동안)(?![가-힣]))")
+_HALF = re.compile(
+    r"\s?반(?![가-힣])|\s?반(?=(?:이|을|은|만|요|까지|부터|정도|동안)(?![가-힣])|입니다|이에요|예요|인데|이고|이며|이지만|이라|이었)"
+)
 _DIGIT_RUN = re.compile(r"[0-9][0-9,.]*")
 # what may follow a unit though it begins as a longer word does: 6회신데, but not 회신
 _POLITE_END = "(?!신데|신가요)"
@@ -170,8 +172,10 @@ class QuantityReader:
         """삼천만원, 구십 일: the longest numeral of the run with a unit, or a sum as speech has it (일억 오천)."""
         start = match.start("hangul")
         for end in range(match.end(), start, -1):
-            part = self.text[start:end].removeprefix("만 ")
+            part = self.text[start:end]
             named = self.words.behind(self.text, end)
+            if named and named.unit.kind != "amount":
+                part = part.removeprefix("만 ")
             value = None
             if named and self.words.ends.match(self.text, named.end):
                 is_sure = _is_numeral(part, named)

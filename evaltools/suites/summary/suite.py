@@ -22,6 +22,7 @@ from ...core.workers import Workers
 from .artifacts import write_artifacts
 from .cards import sample_view
 from .entities import read_text
+from .facts import CLAIM
 from .read import Case, read_cases
 from .rules import JUDGED, METRICS, Rules
 from .scoring import score_case, stated
@@ -156,6 +157,7 @@ def _row(case: Case, rules: Rules) -> Fields:
     )
     accuracy, coverage, _, followup, _ = scores.values()
     unsupported = accuracy.evidence.get("unsupported", []) if accuracy.denominator else []
+    entities = accuracy.evidence.get("supported", []) + unsupported
     sources = " ".join(case.contexts).split()
     row: Fields = {
         "case_id": case.id,
@@ -173,7 +175,8 @@ def _row(case: Case, rules: Rules) -> Fields:
         "channel": case.metadata.channel,
         "cases": 1,
         "any_unsupported": any(entity["kind"] in FIGURES for entity in unsupported),
-        "any_unsupported_measured": accuracy.denominator > 0,
+        # a right refusal without a figure is none of them, and so a wrong one is not
+        "any_unsupported_measured": any(entity["kind"] != CLAIM for entity in entities),
         "n_entities": len(stated([read_text(rules, case.answer or "")])),
         "ambiguous_followup": bool(followup.evidence["let_off"])
         and not followup.evidence["phrases"],

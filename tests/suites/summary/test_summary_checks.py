@@ -132,6 +132,11 @@ def test_the_verdicts_stand_in_metrics_json_and_the_terminal_with_what_they_rest
         ("진단서", "30만원", 0.0),  # a document is no figure
         ("30만원 접수번호 4711", "30만원", 0.0),  # a figure that is not read takes no part
         ("", "30만원", np.nan),  # states nothing
+        (
+            "음주 사고도 보상함.",
+            "음주 사고는 보상하지 않습니다.",
+            np.nan,
+        ),  # wrong, without a figure
         ("9만원", "문의", np.nan),  # nothing to compare with
     ],
 )
