@@ -65,7 +65,7 @@ def _show_table(
             "candidate": "B",
             "difference": "B − A",
             "interval": level,
-            "p": p_head(rows),
+            "p": p_head(rows, shown.resampling.level),
         }
     columns = {"title": "metric", **heads, "verdict": "verdict", "metric": "id"}
     texts = text_table(rows, columns).rename(columns=columns)

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 import pandas as pd
 from pandas import DataFrame
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from .files import Fields, Names, grouped
 from .messages import UsageError, first_ten, say
@@ -103,7 +103,7 @@ def is_null(value: Any) -> bool:
 Method = Literal["auto", "bca", "percentile"]
 
 
-class Resampling(BaseModel):
+class Resampling(BaseModel, frozen=True, allow_inf_nan=False):
     """How intervals are made.
 
     `method`: "bca" or "percentile" is that bootstrap wherever there are enough units; "auto" is BCa where the data
@@ -116,8 +116,6 @@ class Resampling(BaseModel):
     >>> Resampling(n_resamples=2_000).confidence
     0.95
     """
-
-    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
 
     method: Method = "auto"
     n_resamples: int = Field(default=10_000, ge=100, le=10_000_000)
@@ -225,7 +223,8 @@ def checks_of_runs(runs: Sequence[Sequence[Check]]) -> list[Check]:
             text = "{message} (in {runs} of {total} runs)"
             if any(check.message != message for check in checks):
                 text = "{message} (in {runs} of {total} runs; this in the worst)"
-            message = say(text, message=message, runs=len(checks), total=len(runs))
+            n_runs = sum(any(check in checks for check in run) for run in runs)
+            message = say(text, message=message, runs=n_runs, total=len(runs))
         combined.append(
             replace(
                 worst,

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, Literal, Self
 
 from filelock import FileLock, Timeout
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from .. import __version__
 from .estimates import Resampling
@@ -37,8 +37,8 @@ SCHEMA_VERSION: Final = 1
 LIBRARIES = ("numpy", "scipy", "pandas", "pydantic", "pyarrow")
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
+class _Part(BaseModel, frozen=True, allow_inf_nan=False):
+    """A part of a manifest."""
 
 
 class Input(_Part):

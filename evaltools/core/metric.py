@@ -227,6 +227,15 @@ def as_ratios(table: MetricTable) -> list[dict[Metric, float]]:
     >>> twice = Mean(name="twice", of=("rate",), better="higher")
     >>> list(as_ratios([rate, twice])[1].values())
     [1.0]
+
+    What cancels is none of them: (before + after - before) / 2.
+
+    >>> from dataclasses import replace
+    >>> before, after = (replace(rate, name=name) for name in ("before", "after"))
+    >>> gain = Difference(name="gain", minuend="after", subtrahend="before", better="higher")
+    >>> half = Mean(name="half", of=("before", "gain"), better="higher")
+    >>> [(ratio.name, weight) for ratio, weight in as_ratios([before, after, gain, half])[3].items()]
+    [('after', 0.5)]
     """
     by_name = {metric.name: metric for metric in table}
     if len(by_name) < len(table):
@@ -243,7 +252,10 @@ def as_ratios(table: MetricTable) -> list[dict[Metric, float]]:
         return weights
 
     try:
-        return [ratios(metric) for metric in table]
+        # what cancels has no part in it, and no limits
+        return [
+            {r: w for r, w in ratios(metric).items() if w} or ratios(metric) for metric in table
+        ]
     except KeyError as error:
         raise UsageError(
             f"a metric is made of {error}, which is no other metric of this table"

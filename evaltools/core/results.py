@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import pandas as pd
 from pandas import DataFrame
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from .. import BUILT_IN, __version__
 from .estimates import Check, Resampling, from_public, plain_rows
@@ -186,10 +186,8 @@ def is_current(
     )
 
 
-class StoredMetric(BaseModel):
+class StoredMetric(BaseModel, strict=True, allow_inf_nan=False):
     """A row of `metrics` in metrics.json, as far as readers of it need; a row may lack its title."""
-
-    model_config = ConfigDict(strict=True, allow_inf_nan=False)
 
     name: str
     title: str = ""
@@ -348,6 +346,7 @@ def score_units(
             aside,
         )
     scored = found if isinstance(found, Scored) else Scored(found)
+    scored = scored._replace(units=scored.units.reset_index(drop=True))
     problems.raise_if_failed()
     if scored.units.empty:
         raise problems.fatal("no-rows", f"no {suite.unit} of it can be used", file=source.main)

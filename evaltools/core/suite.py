@@ -19,7 +19,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import pandas as pd
 from pandas import DataFrame
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from .. import BUILT_IN
 from .estimates import Check
@@ -36,7 +36,7 @@ TAKEN = {
 }  # fmt: skip
 
 
-class SuiteOptions(BaseModel):
+class SuiteOptions(BaseModel, frozen=True, extra="forbid"):
     """Options of a suite that change its numbers. Every field goes into the policy and its hash.
 
     The fields become options of the command line and keywords of `evaluate`, whose own names (TAKEN) they cannot have;
@@ -47,8 +47,6 @@ class SuiteOptions(BaseModel):
     >>> Options(threshold=0.8).policy(), Options.settable()
     ({'threshold': 0.8}, ['threshold'])
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     derived: ClassVar[Names] = ()
     """Options that follow from the content of a file: `locate` sets them, users do not."""
@@ -262,7 +260,7 @@ def jsonl_suite(
     table, names = tuple(metrics), tuple(headline)
     if name in BUILT_IN:
         raise UsageError(f"suite {name!r}: that is the name of a built-in suite")
-    if unit not in getattr(record, "model_fields", {}):
+    if not hasattr(record, unit) and unit not in getattr(record, "model_fields", {}):
         raise UsageError(
             f"suite {name!r}: expected record as a pydantic model with the field {unit}"
         )

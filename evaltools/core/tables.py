@@ -22,7 +22,6 @@ from pydantic import (
     AfterValidator,
     BaseModel,
     BeforeValidator,
-    ConfigDict,
     TypeAdapter,
     ValidationError,
     model_validator,
@@ -68,10 +67,8 @@ Name = Annotated[str | None, BeforeValidator(_as_text)]
 Number = Annotated[float | None, BeforeValidator(_as_number), AfterValidator(_within_limits)]
 
 
-class Line(BaseModel):
+class Line(BaseModel, extra="allow"):
     """A row of a table of scores: one metric on one sample. Other keys are further columns."""
-
-    model_config = ConfigDict(extra="allow")
 
     id: Text
     metric: Text

@@ -21,6 +21,7 @@ from ..core.estimates import (
     Check,
     Checks,
     checks_of_runs,
+    duplicate_texts,
     lacking,
     not_random,
     one_sided_missing,
@@ -118,7 +119,8 @@ def _strips(
             row["group"], cells["title"] = cells["title"], row["candidate"]
         if is_compared:
             cells["verdict"] = study_sentences.verdict_text(row)
-    return macros().strips(shown, rows, p_head(frame) if is_compared else "", is_whole)
+    p = p_head(frame, shown.resampling.level) if is_compared else ""
+    return macros().strips(shown, rows, p, is_whole)
 
 
 # --- whether to believe it
@@ -126,16 +128,15 @@ def _strips(
 
 def run_checks(run: Run) -> list[Check]:
     """What the checks of every suite, and of its own, find in a run with estimates, in the language in force."""
-    checks = [
-        *share_check(
-            "query",
-            "info",
-            "Only a part of the samples: {query}",
-            bool(run.query),
-            0,
-            query=run.query,
-        )
-    ]
+    checks = [*duplicate_texts(run.data, "text", run.suite.unit)]
+    checks += share_check(
+        "query",
+        "info",
+        "Only a part of the samples: {query}",
+        bool(run.query),
+        0,
+        query=run.query,
+    )
     if run.suite.checks:
         with own_code(run.suite.file, f"checks of the suite {run.suite.name}: "):
             checks += run.suite.checks(run)
@@ -178,10 +179,10 @@ def _few_units(run: Run, is_usable: bool) -> Checks:
     Those count that the primary metric rests on (`is_usable`: no check blocks it), where it is measured, else all.
     """
     total = run.n_units
-    n = run[run.primary]["n_units"] if is_usable else total
+    n = (is_usable and run[run.primary]["n_units"]) or total
     text = "Only {n} samples ({unit}): intervals are wide, and one sample can change the result."
     if n < total:
-        text = "Only {n} of {total} units have the primary metric: intervals are wide, and one can change it."
+        text = "Only {n} of {total} units have {metric}: intervals are wide, and one can change it."
     elif run.n_clustered:
         text = "Only {n} clusters of {samples} samples: intervals are wide, and one cluster can change the result."
     elif n == 1:
@@ -196,6 +197,7 @@ def _few_units(run: Run, is_usable: bool) -> Checks:
             unit=run.suite.unit,
             samples=run.n_clustered,
             total=total,
+            metric=run.title(run.primary),
         )
 
 
@@ -204,13 +206,9 @@ def study_checks(study: Any) -> list[Check]:
 
     What is missing on one side is looked for on the metrics that lead.
     """
-    checks = [
-        *lacking(
-            "missing-units",
-            {run.name: study.n_units - run.n_units for run in study.results},
-            study.n_units,
-        )
-    ]
+    total = study.n_clustered or study.n_units
+    lacks = {run.name: total - (run.n_clustered or run.n_units) for run in study.results}
+    checks = [*lacking("missing-units", lacks, total)]
     if study.candidates:
         differences = study.rows_of(*study.headline)
         checks += [
@@ -222,7 +220,7 @@ def study_checks(study: Any) -> list[Check]:
             checks += share_check(
                 "other-texts",
                 "warning",
-                "{n} samples of {baseline} and {candidate} have another text or gold, and are left out.",
+                "In {n} places {baseline} and {candidate} have another text or gold: these are left out.",
                 n,
                 n,
                 **row,

@@ -87,15 +87,18 @@ def end_with(parent: int) -> None:
     """End this process, and those that it started, when its parent has ended."""
     while os.getppid() == parent:
         time.sleep(0.2)
-    os.killpg(0, signal.SIGKILL)
+    if os.name == "posix":
+        os.killpg(0, signal.SIGKILL)
+    os._exit(1)
 
 
 def run(draft: Path) -> None:
     """Execute a notebook with the parameters in its metadata, in this process, which serves nothing else."""
     parent = os.getppid()
-    os.setsid()  # an interrupt from the terminal is not for it
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_DFL)
+    if os.name == "posix":
+        os.setsid()  # an interrupt from the terminal is not for it
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_DFL)
     Thread(target=end_with, args=(parent,), daemon=True).start()
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):

@@ -239,8 +239,9 @@ def run_kernel(draft: Path) -> None:
     finally:
         process.kill()
         wait()
-        with suppress(OSError):  # processes of its own, which nobody else ends
-            os.killpg(process.pid, signal.SIGKILL)
+        if os.name == "posix":
+            with suppress(OSError):  # processes of its own, which nobody else ends
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 def tidy(nb: Any) -> None:

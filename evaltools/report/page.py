@@ -128,9 +128,16 @@ def asset(name: str) -> str:
     return (asset_dir("templates") / name).read_text(encoding="utf-8").strip()
 
 
+@cache
 def style() -> str:
     """The stylesheet of the pieces as an element, for where they stand outside a page, as in JupyterLab."""
-    return f'<style class="et-style">{asset(FRAGMENTS)}</style>'
+    css = re.sub(
+        r"/\*.*?\*/|\n",
+        "",
+        asset(FRAGMENTS),
+        flags=re.DOTALL,
+    )
+    return f'<style class="et-style">{css}</style>'
 
 
 @cache

@@ -59,7 +59,7 @@ def table(result: Result) -> DataFrame:
         "candidate": "Candidate",
         "difference": "Difference",
         "interval": level,
-        "p": p_head(rows),
+        "p": p_head(rows, result.resampling.level),
         "n": "n",
     }
     if len(result.candidates) == 1:

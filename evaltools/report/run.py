@@ -284,8 +284,8 @@ def pass_at_k(
     from scipy.stats import hypergeom  # slow to import
 
     trials, unit = run.data, run.suite.unit
-    name = run.metric(metric or run.headline[0]).name
-    values = unit_values(trials.assign(row=range(len(trials))), run.metrics, "row", name)
+    right = run.metric(metric or run.headline[0])
+    values = unit_values(trials.assign(row=range(len(trials))), run.metrics, "row", right.name)
     if not values.dropna().isin([0, 1]).all():
         raise UsageError("pass@k needs a metric whose trials are 0 or 1")
     sample = [unit, *{"item"} & {*trials} - {unit}]
@@ -301,7 +301,7 @@ def pass_at_k(
         name=f"pass@{k}",
         numerator="passed",
         denominator="one",
-        better="higher",
+        better=right.better,
         bounds=(0, 1),
         proportion=k == 1 and bool((units["n"] == 1).all()),
     )

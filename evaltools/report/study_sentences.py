@@ -250,7 +250,7 @@ def how(shown: Result) -> str:
             shared = set.intersection(*map(set, shown.conditions.values()))
             by = say("sample and seed") if len(shared) > 1 else say("sample")
         sentences.append(say("Paired by {by}, over the samples that both sides have.", by=by))
-        if p_head(rows) != "p":
+        if p_head(rows, shown.resampling.level) != "p":
             sentences.append(
                 say(
                     "p and intervals of tests that belong together are adjusted together (step-down max-T)."

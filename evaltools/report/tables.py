@@ -121,14 +121,19 @@ def shown_texts(row: Row) -> dict[str, str]:
     }
 
 
-def p_head(rows: DataFrame) -> str:
-    """The head of the p of a comparison's rows, which says so where any is adjusted.
+def p_head(
+    rows: DataFrame,
+    level: float,
+) -> str:
+    """The head of the p of a comparison's rows, which says so where any, or its interval at this level, is adjusted.
 
-    >>> p_head(pd.DataFrame({"p_value": [0.02, 0.5], "p_adjusted": [0.02, None]}))
+    >>> p_head(pd.DataFrame({"p_value": [0.02, 0.5], "p_adjusted": [0.02, None], "level": 0.05}), 0.05)
     'p'
+    >>> p_head(pd.DataFrame({"p_value": [1e-4, 1e-4], "p_adjusted": 1e-4, "level": [0.05, 0.02]}), 0.05)
+    'p adj.'
     """
-    adjusted = rows["p_adjusted"].dropna()
-    return "p" if adjusted.equals(rows["p_value"][adjusted.index]) else "p adj."
+    is_adjusted = (rows["p_adjusted"] > rows["p_value"]) | (rows["level"] < level)
+    return "p adj." if is_adjusted.any() else "p"
 
 
 def text_table(

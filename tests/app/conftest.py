@@ -1,15 +1,16 @@
 """Fixtures of the tests of commands."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from tests.files import Shared
 
 from .small_report import make_undisturbed
 
 
 @pytest.fixture(scope="session")
-def undisturbed(shared: Callable[[str, Callable[[Path], object]], Path]) -> Path:
+def undisturbed(shared: Shared) -> Path:
     """A folder with small notebooks, and the outputs of a batch that nothing disturbed."""
     return shared("undisturbed", make_undisturbed)
 

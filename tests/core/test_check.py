@@ -49,16 +49,16 @@ def test_checks_of_several_runs_are_one_a_code() -> None:
         [
             [note, Check("b", "blocking", "nothing fits", n=0, of=167, blocks=("m",))],
             [Check("b", "blocking", "nothing fits", n=0, of=176, blocks=("m", "k"))],
-            [Check("b", "warning", "a few fit", n=1, of=2)],
+            [Check("b", "warning", "a few fit", n=1, of=2)] * 2,
         ]
     )
     assert [(c.code, c.n, c.of, c.blocks) for c in found] == [
         ("b", 0, 343, ("m", "k")),
-        ("b", 1, 2, ()),
+        ("b", 2, 4, ()),
         ("n", 1, 2, ()),
     ]
     assert found[0].message == "nothing fits (in 2 of 3 runs)"
-    assert found[2].message == "by the way (in 1 of 3 runs)"
+    assert found[1].message == "a few fit (in 1 of 3 runs)"
     for of, worst in ((60, 11), (None, 7)):  # of so many, or all of them
         runs = [[Check("l", "warning", f"{n} lack it", n, of or n)] for n in (11, 7)]
         (check,) = checks_of_runs(runs)

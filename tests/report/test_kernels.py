@@ -16,25 +16,25 @@ import nbformat
 import pytest
 
 from evaltools.core.messages import WorkFailed
-from evaltools.report.notebook import NOTEBOOK, run
+from evaltools.report.notebook import NOTEBOOK, ReportJob, run
 from tests.app.processes import alive, until
 
 from .test_notebook import texts
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="kernels are forked on Linux only")
 
+
+def shown(made: ReportJob) -> list[str]:
+    run(made)
+    return texts(made.folder / NOTEBOOK)
+
+
 WHO = "import os\nprint(os.getpid(), os.getppid(), os.getsid(0))"
 
 
-def who(folder: Path) -> list[int]:
-    return [int(word) for word in texts(folder / NOTEBOOK)[0].split()]
-
-
 def test_kernels_are_forked_from_the_process_that_makes_the_reports(job: Any) -> None:
-    for name in ("a", "b"):
-        made = job(WHO, name=name)
-        run(made)
-    (a, parent, session), (b, other, _) = (who(made.folder.parent / name) for name in ("a", "b"))
+    said = [shown(job(WHO, name=name))[0] for name in "ab"]
+    (a, parent, session), (b, other, _) = (map(int, words.split()) for words in said)
     assert a != b and parent == other == os.getpid()
     assert session == a, "a session of its own: an interrupt from the terminal is not for it"
     assert not any(map(alive, (a, b)))
@@ -88,8 +88,7 @@ def test_a_suite_that_only_the_working_folder_has_is_found_there_last(
     made = job(
         "import own_suite, sys\nprint(sys.path.index(own_suite.__file__.rpartition('/')[0]) > 3)"
     )
-    run(made)
-    assert texts(made.folder / NOTEBOOK) == ["True\n"]
+    assert shown(made) == ["True\n"]
 
 
 SEEN = """
@@ -116,9 +115,7 @@ def test_nothing_of_one_notebook_or_of_this_process_is_seen_by_the_next(
     found = []
     try:
         for name, cell in (("first", SEEN), ("leaves", LEFT), ("last", SEEN)):
-            made = job(cell, name=name)
-            run(made)
-            found.append("".join(texts(made.folder / NOTEBOOK)).splitlines())
+            found.append("".join(shown(job(cell, name=name))).splitlines())
     finally:
         signal.signal(signal.SIGTERM, before)
     first, _, last = found
@@ -193,9 +190,7 @@ def test_nothing_that_a_cell_left_at_work_goes_on(job: Any) -> None:
         run(made)
     pid, *_ = texts(made.folder / NOTEBOOK)
     until(lambda: not alive(int(pid)))
-    made = job(LEAVES, name="whole")
-    run(made)
-    (pid,) = texts(made.folder / NOTEBOOK)
+    (pid,) = shown(job(LEAVES, name="whole"))
     until(lambda: not alive(int(pid)))
 
 

@@ -21,6 +21,7 @@ def test_pass_at_k_by_hand() -> None:
     assert et.pass_at_k(run, 2)["n_units"] == 3
     assert et.pass_at_k(run, 1)["value"] == pytest.approx((2 / 4 + 1 / 4 + 0 + 1) / 4)
     assert et.pass_at_k(run, 4)["value"] == pytest.approx(2 / 3)
+    assert et.pass_at_k(run, 4)["better"] == "higher"
 
 
 def test_samples_of_a_cluster_are_resampled_together() -> None:

@@ -264,7 +264,7 @@ def _difference(row: Row, margin: float | None) -> Requirement:
             f"; {n_missing:g} values are missing here, {row['missing_baseline']:g} in the baseline"
         )
     if row["n_other_texts"]:
-        title += f"; {row['n_other_texts']:g} pairs have another text or gold, and are left out"
+        title += f"; {row['n_other_texts']:g} places have another text or gold, and are left out"
     is_lost = row["verdict"] == "not measured"
     if is_lost or row["n_units"] < MIN_UNITS:
         fails = margin is not None or (is_lost and (n_missing or row["blocked"]))

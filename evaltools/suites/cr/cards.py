@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 from pandas import DataFrame
 
-from ...core.estimates import Check, Checks, duplicate_texts, share_check
+from ...core.estimates import Check, Checks, share_check
 from ...core.files import Fields, Names, write_csv, write_text
 from ...core.messages import listed, say
 from ...report.run import Run
@@ -193,7 +193,6 @@ BY_TERM = "Rerun with --protocol cr_v1."
 def checks(run: Run) -> Checks:
     """The checks of a run."""
     data, of = run.data, len(run.data)
-    yield from duplicate_texts(data, "text", "text_id")
     yield from gold_without_pairs(run)
     yield from ref_outside_gold(run)
     values = run.to_dict()

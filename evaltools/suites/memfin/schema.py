@@ -13,7 +13,6 @@ from pydantic import (
     AliasChoices,
     BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     field_validator,
     model_validator,
@@ -31,14 +30,7 @@ Remark = Annotated[
 ]
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(
-        extra="ignore",
-        strict=True,
-        frozen=True,
-        allow_inf_nan=False,
-    )
-
+class _Record(BaseModel, strict=True, frozen=True, allow_inf_nan=False):
     @model_validator(mode="before")
     @classmethod
     def _without_nulls(cls, data: Any) -> Any:

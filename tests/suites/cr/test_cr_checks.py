@@ -81,7 +81,7 @@ def test_when_refs_are_outside_the_gold(
 
 
 def test_empty_predictions_bound_the_f1(tmp_path: Path) -> None:
-    golds = [[("본품#품질", "향")]] * 20
+    golds = GOLD[:10] * 2
     check = found(scored(tmp_path / "two", golds, [*golds[:18], [], []]), "empty-predictions")
     assert (check.n, check.of, check.level) == (2, 20, "warning")
     assert (
@@ -94,7 +94,7 @@ def test_empty_predictions_bound_the_f1(tmp_path: Path) -> None:
 
 
 def test_predicted_tuples_without_a_ref_are_counted(tmp_path: Path) -> None:
-    golds = [[("본품#품질", "향")]] * 2
+    golds = GOLD[:2]
     finals = [[("", "향"), ("본품#품질", "색")], [("본품#품질", "향")]]
     run = scored(tmp_path / "r", [*golds, []], [*finals, [("", "값")]])
     check = found(run, "invalid-refs")
@@ -105,7 +105,7 @@ def test_predicted_tuples_without_a_ref_are_counted(tmp_path: Path) -> None:
 
 
 def test_parse_failures(tmp_path: Path) -> None:
-    golds = [[("본품#품질", "향")]] * 3
+    golds = GOLD[:3]
     run = scored(
         tmp_path / "r",
         golds,
@@ -126,11 +126,10 @@ def test_samples_of_other_gold_do_not_pair(tmp_path: Path) -> None:
 
 
 def test_a_run_without_any_reply_means_nothing(tmp_path: Path) -> None:
-    golds = [[("본품#품질", "향")]] * 12
     failed = {number: {"error": "HTTP status 500"} for number in range(12)}
-    nothing = scored(tmp_path / "nothing", golds, [[]] * 12, failed)
+    nothing = scored(tmp_path / "nothing", GOLD, [[]] * 12, failed)
     check = found(nothing, "parse-failures")
     assert (check.n, check.of, check.level) == (12, 12, "blocking")
-    for shown in (et.compare(nothing, scored(tmp_path / "fine", golds, golds)), nothing):
+    for shown in (et.compare(nothing, scored(tmp_path / "fine", GOLD, GOLD)), nothing):
         first = "No headline metric can be judged: for 12 of 12 samples the runner could not"
         assert outcomes(shown)[0].startswith(first)
