@@ -18,6 +18,7 @@ from evaltools.core.messages import speak
 from evaltools.report.kernels import import_papermill
 
 from .app.calling import QUICK, call
+from .files import Shared
 from .hostile import make as make_hostile
 
 # hundreds of processes are started, which would compile every library again
@@ -62,7 +63,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def shared(
     tmp_path_factory: pytest.TempPathFactory,
-) -> Callable[[str, Callable[[Path], object]], Path]:
+) -> Shared:
     """Gives a folder that `make(folder)` filled, once for all files and processes of a session; to be read only."""
     base = tmp_path_factory.getbasetemp()
     base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
@@ -81,7 +82,7 @@ def shared(
 
 
 @pytest.fixture(scope="session")
-def demo(shared: Callable[[str, Callable[[Path], object]], Path]) -> Path:
+def demo(shared: Shared) -> Path:
     """What `evaltools demo` makes: the outputs folder with four reports and the gallery."""
 
     def make(folder: Path) -> None:
@@ -92,7 +93,7 @@ def demo(shared: Callable[[str, Callable[[Path], object]], Path]) -> Path:
 
 
 @pytest.fixture(scope="session")
-def scored(shared: Callable[[str, Callable[[Path], object]], Path]) -> Path:
+def scored(shared: Shared) -> Path:
     """The results of the six bundled runs of cr, with 100 resamples."""
 
     def make(folder: Path) -> None:
@@ -103,7 +104,7 @@ def scored(shared: Callable[[str, Callable[[Path], object]], Path]) -> Path:
 
 
 @pytest.fixture(scope="session")
-def hostile(shared: Callable[[str, Callable[[Path], object]], Path]) -> Path:
+def hostile(shared: Shared) -> Path:
     """The folder with the reports of hostile texts in `out`."""
     return shared("hostile", make_hostile)
 

@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+# makes a folder once for all tests: its name, and what fills it
+Shared = Callable[[str, Callable[[Path], object]], Path]
+
 
 def contents(folder: Path) -> dict[str, bytes]:
     """The bytes of every file of a folder, by its path in the folder."""

@@ -30,6 +30,11 @@ def body(text: str = "a", **more: Any) -> dict[str, Any]:
     )
 
 
+def bodies(n: int) -> list[dict[str, Any]]:
+    """Requests that differ."""
+    return [body(str(i)) for i in range(n)]
+
+
 def label(text: str = "x", **fields: Any) -> Sent:
     """A completion with usage."""
     usage = {

@@ -20,7 +20,7 @@ from tests.files import read_json
 from tests.model_server import Answer as Sent
 from tests.model_server import ModelServer, Seen, refuses, says
 
-from .calls import Reply, ask, asked, body, label
+from .calls import Reply, ask, asked, bodies, body, label
 
 pytest.importorskip("openai")
 
@@ -49,7 +49,7 @@ def test_equal_requests_are_sent_once_and_a_second_run_sends_none(tmp_path: Path
     ],
 )
 def test_what_every_request_would_get_ends_all_of_them_at_the_first(sent: Sent, why: str) -> None:
-    answers, seen = ask(lambda s: sent, *(body(str(i)) for i in range(4)))
+    answers, seen = ask(lambda s: sent, *bodies(4))
     assert len(seen) == 1
     assert all(why in a.error and a.reply is None for a in answers)
 
@@ -57,7 +57,7 @@ def test_what_every_request_would_get_ends_all_of_them_at_the_first(sent: Sent, 
 def test_a_server_that_is_not_there() -> None:
     with ModelServer(lambda s: label()) as server:
         url = server.url
-    answers = asked(url, body("a"), body("b"))
+    answers = asked(url, *bodies(2))
     assert all("cannot be reached" in a.error for a in answers)
     assert [a.call.attempts for a in answers] == [llm.FIRST_ATTEMPTS, 0]
 
@@ -86,7 +86,7 @@ def test_parameters_that_the_server_refuses_by_name_are_left_out_once() -> None:
         return label()
 
     problems = Problems()
-    answers, seen = ask(reasoning, body("a"), body("b"), problems=problems)
+    answers, seen = ask(reasoning, *bodies(2), problems=problems)
     assert all(a.reply for a in answers)
     assert len(seen) == 4  # two refusals, then one request each
     assert seen[-1].body["max_completion_tokens"] == 9
@@ -107,6 +107,10 @@ def test_the_key_is_asked_for_only_where_something_is_sent(monkeypatch: pytest.M
 # ---- what real servers did
 
 
+def text_of(seen: Seen) -> str:
+    return seen.body["messages"][1]["content"]
+
+
 def kind_of(seen: Seen) -> str:
     return seen.body.get("response_format", {}).get("type", "text")
 
@@ -116,7 +120,7 @@ def test_a_500_to_json_schema_leads_to_a_plainer_form_that_is_remembered() -> No
         return refuses(500) if kind_of(seen) == "json_schema" else label()
 
     problems = Problems()
-    answers, seen = ask(script, *[body(str(i)) for i in range(12)], problems=problems)
+    answers, seen = ask(script, *bodies(12), problems=problems)
     assert all(a.reply for a in answers)
     assert [kind_of(s) for s in seen] == ["json_schema"] * 3 + ["json_object"] * 12
     assert answers[0].call.attempts == 4
@@ -126,7 +130,7 @@ def test_a_500_to_json_schema_leads_to_a_plainer_form_that_is_remembered() -> No
 
 def test_a_context_that_is_too_short_is_said_and_not_tried_in_other_forms() -> None:
     error = b'{"error": {"code": "context_length_exceeded", "param": "messages", "message": "no"}}'
-    answers, seen = ask(lambda s: Sent(400, error), body("a"), body("b"))
+    answers, seen = ask(lambda s: Sent(400, error), *bodies(2))
     assert len(seen) == 2
     for answer in answers:
         assert "the model's context is too short" in answer.error
@@ -136,13 +140,13 @@ def test_an_outage_is_said_once_and_does_not_change_the_form_that_has_worked(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     def script(seen: Seen) -> Sent:
-        if seen.body["messages"][1]["content"] == "b" and seen.nth <= 4:
+        if text_of(seen) == "b" and seen.nth <= 4:
             return refuses(503)
         return label()
 
     answers, seen = ask(script, body("a"), body("b"), body("c"), concurrency=1)
     assert all(a.reply for a in answers)
-    kinds = [(s.body["messages"][1]["content"], kind_of(s)) for s in seen]
+    kinds = [(text_of(s), kind_of(s)) for s in seen]
     b = [("b", "json_schema")] * 3 + [("b", "json_object")] * 2
     assert kinds == [("a", "json_schema"), *b, ("c", "json_schema")]
     assert capsys.readouterr().err.count("HTTP status 503; it is asked again") == 1
@@ -153,12 +157,12 @@ def test_a_request_waits_for_no_more_than_one_other() -> None:
     all_others_arrived = threading.Barrier(7)
 
     def script(seen: Seen) -> Sent:
-        if seen.body["messages"][1]["content"] == "0":
+        if text_of(seen) == "0":
             return refuses(500)
         all_others_arrived.wait(timeout=60)
         return label()
 
-    answers, _ = ask(script, *(body(str(i)) for i in range(8)))
+    answers, _ = ask(script, *bodies(8))
     assert [bool(a.reply) for a in answers] == [False] + [True] * 7
 
 
@@ -173,7 +177,7 @@ def test_a_request_waits_for_no_more_than_one_other() -> None:
 def test_a_connection_that_breaks_is_tried_again_and_then_a_failed_answer(
     damaged: Sent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answers, seen = ask(lambda s: damaged if s.nth <= 2 else label(), body("a"), body("b"))
+    answers, seen = ask(lambda s: damaged if s.nth <= 2 else label(), *bodies(2))
     assert all(a.reply for a in answers)
     assert len(seen) == 6
     # of a server that has answered no number of attempts ends the run
@@ -181,12 +185,7 @@ def test_a_connection_that_breaks_is_tried_again_and_then_a_failed_answer(
     answers, seen = ask(lambda s: ([*waits, label()])[min(s.nth - 1, len(waits))], body("a"))
     assert [a.reply for a in answers] == [Reply(label="x")]
     monkeypatch.setattr(llm, "ATTEMPTS", 3)
-    answers, seen = ask(
-        lambda s: damaged if s.body["messages"][1]["content"] == "b" else label(),
-        body("a"),
-        body("b"),
-        body("c"),
-    )
+    answers, seen = ask(lambda s: damaged if text_of(s) == "1" else label(), *bodies(3))
     assert [a.error for a in answers] == ["", "the connection broke off", ""]
 
 
@@ -230,7 +229,7 @@ def test_a_cache_entry_of_another_shape_is_asked_anew(entry: str, tmp_path: Path
 
 def test_a_429_makes_the_others_wait_as_long_as_it_says() -> None:
     def script(seen: Seen) -> Sent:
-        if seen.body["messages"][1]["content"] == "b" and seen.nth == 1:
+        if text_of(seen) == "b" and seen.nth == 1:
             return Sent(429, b"{}", {"retry-after": "0.4"})
         return label()
 
@@ -245,7 +244,7 @@ def test_a_429_makes_the_others_wait_as_long_as_it_says() -> None:
                 await asyncio.gather(refused, client.ask(body("c"), Reply))
 
         in_background(work())
-    at = {(s.body["messages"][1]["content"], s.nth): s.at for s in server.seen}
+    at = {(text_of(s), s.nth): s.at for s in server.seen}
     assert at["b", 2] - at["b", 1] >= 0.4
     assert at["c", 1] - at["b", 1] >= 0.4
 
@@ -270,9 +269,10 @@ def test_a_reply_is_stored_before_its_slot_is_free(
 
     monkeypatch.setattr(os, "fsync", hangs)
     with ModelServer(script) as server:
-        bodies = [body(str(i)) for i in range(8)]
         worker = threading.Thread(
-            target=asked, args=(server.url, *bodies), kwargs={"concurrency": 3, "cache": tmp_path}
+            target=asked,
+            args=(server.url, *bodies(8)),
+            kwargs={"concurrency": 3, "cache": tmp_path},
         )
         worker.start()
         assert at_disk.acquire(timeout=60)
@@ -295,7 +295,7 @@ def test_a_disk_that_is_full_ends_the_run_with_what_is_stored(
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(WorkFailed, match=r"cannot write the reply cache .*No space left"):
-        ask(lambda s: label(), *(body(str(i)) for i in range(5)), concurrency=1, cache=tmp_path)
+        ask(lambda s: label(), *bodies(5), concurrency=1, cache=tmp_path)
     assert (
         len([path for path in tmp_path.rglob("*.json") if path.stem[:2] == path.parent.name]) == 2
     )
@@ -303,8 +303,7 @@ def test_a_disk_that_is_full_ends_the_run_with_what_is_stored(
 
 def test_limits_end_the_run_and_count_what_is_in_flight() -> None:
     def sent(limits: Limits, script: Callable[[Seen], Sent] = lambda s: label(), **how: Any) -> int:
-        bodies = [body(str(i)) for i in range(how.pop("n", 40))]
-        answers, seen = ask(script, *bodies, limits=limits, concurrency=32, **how)
+        answers, seen = ask(script, *bodies(how.pop("n", 40)), limits=limits, concurrency=32, **how)
         assert any("the limit of" in answer.error for answer in answers)
         return len(seen)
 
@@ -366,6 +365,6 @@ def test_what_comes_while_the_disk_is_busy_is_stored_with_one_sync(
 
     monkeypatch.setattr(os, "fsync", slow)
     with ModelServer(script) as server:
-        asked(server.url, *(body(str(i)) for i in range(at_once + 1)), cache=tmp_path)
+        asked(server.url, *bodies(at_once + 1), cache=tmp_path)
     assert len(syncs) < at_once
     assert len(list(tmp_path.rglob("*.json"))) == at_once + 1
