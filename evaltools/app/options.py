@@ -163,7 +163,9 @@ def named_numbers(
 
 def margin_option(text: str) -> Decorator:
     """--margin: metric -> margin."""
-    return named_numbers("--margin", text, callback=lambda context, option, pairs: dict(pairs))
+    return named_numbers(
+        "--margin", text, callback=lambda context, option, pairs: dict(sorted(pairs, reverse=True))
+    )
 
 
 declared_options = together(

@@ -71,7 +71,6 @@ def read(
 
     `sep` and `decimal`: the separator ("tab" for that) and the decimal mark of a CSV file.
     """
-    problems = source.problems
     records = read_table(
         source,
         Line,
@@ -80,8 +79,8 @@ def read(
     )
     # what cannot be read takes its number all the same
     lines = [
-        (number + problems.count("error"), place, line)
-        for number, (place, line) in enumerate(records, 1 - problems.count("error"))
+        (number + source.problems.count("error"), place, line)
+        for number, (place, line) in enumerate(records, 1 - source.problems.count("error"))
     ]
     metrics = {}
     for *_, line in lines:

@@ -162,7 +162,6 @@ def deepeval(source: Source) -> Records:
     cases = list(source.records(Case, f"{above}testCases"))
     names = Counter(case.name for _, case in cases)
     for place, case in cases:
-        number = int(place.rpartition(".")[2]) + 1
         scores = []
         for measured in case.metrics or ():
             score, threshold, success = measured.score, measured.threshold, measured.success
@@ -184,7 +183,9 @@ def deepeval(source: Source) -> Records:
                 ),
             ]
         rows = score_rows(
-            case.name if case.name and names[case.name] == 1 else str(number),
+            case.name
+            if case.name and names[case.name] == 1
+            else str(int(place.rpartition(".")[2]) + 1),
             scores,
             {"output": case.actualOutput, "target": case.expectedOutput}
             | (case.additionalMetadata or {}),

@@ -207,8 +207,13 @@ def study_checks(study: Any) -> list[Check]:
     What is missing on one side is looked for on the metrics that lead.
     """
     total = study.n_clustered or study.n_units
-    lacks = {run.name: total - (run.n_clustered or run.n_units) for run in study.results}
-    checks = [*lacking("missing-units", lacks, total)]
+    checks = [
+        *lacking(
+            "missing-units",
+            {run.name: total - (run.n_clustered or run.n_units) for run in study.results},
+            total,
+        )
+    ]
     if study.candidates:
         differences = study.rows_of(*study.headline)
         checks += [

@@ -324,7 +324,8 @@ def n_distinct(
 ) -> int:
     """Number of different values in a column of the units of some runs; 0 where none has it."""
     values = [run.data[column] for run in runs if column in run.data]
-    return int(pd.concat(values).nunique(dropna=False)) if values else 0
+    # as they pair: 7 and "7" are one
+    return int(pd.concat(values).map(str).nunique()) if values else 0
 
 
 def in_order(

@@ -179,6 +179,7 @@ def test_of_a_metric_that_should_be_low_the_upper_bound_is_the_side_of_harm(scor
     assert "ci_high" in call(*args, f"break_rate={high + 0.0001}").output
     args += [f"break_rate={high - 0.0001}", "--margin", "break_rate_refpol=9"]
     assert "FAIL break_rate_refpol" in call(*args, status=1).output
+    assert "FAIL break_rate_refpol" in call(*args, "--margin", "break_rate=9", status=1).output
 
 
 def test_aggregates_pair_by_the_runs_that_their_manifests_name(results: Path) -> None:
