@@ -182,7 +182,9 @@ def _few_units(run: Run, is_usable: bool) -> Checks:
     n = (is_usable and run[run.primary]["n_units"]) or total
     text = "Only {n} samples ({unit}): intervals are wide, and one sample can change the result."
     if n < total:
-        text = "Only {n} of {total} units have {metric}: intervals are wide, and one can change it."
+        text = (
+            "Only {n} of {total} units have “{metric}”: intervals are wide, and one can change it."
+        )
     elif run.n_clustered:
         text = "Only {n} clusters of {samples} samples: intervals are wide, and one cluster can change the result."
     elif n == 1:
