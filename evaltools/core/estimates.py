@@ -223,8 +223,13 @@ def checks_of_runs(runs: Sequence[Sequence[Check]]) -> list[Check]:
             text = "{message} (in {runs} of {total} runs)"
             if any(check.message != message for check in checks):
                 text = "{message} (in {runs} of {total} runs; this in the worst)"
-            n_runs = sum(any(check in checks for check in run) for run in runs)
-            message = say(text, message=message, runs=n_runs, total=len(runs))
+            found = {*map(id, checks)}
+            message = say(
+                text,
+                message=message,
+                runs=sum(not found.isdisjoint(map(id, run)) for run in runs),
+                total=len(runs),
+            )
         combined.append(
             replace(
                 worst,

@@ -119,8 +119,12 @@ def _strips(
             row["group"], cells["title"] = cells["title"], row["candidate"]
         if is_compared:
             cells["verdict"] = study_sentences.verdict_text(row)
-    p = p_head(frame, shown.resampling.level) if is_compared else ""
-    return macros().strips(shown, rows, p, is_whole)
+    return macros().strips(
+        shown,
+        rows,
+        p_head(frame, shown.resampling.level) if is_compared else "",
+        is_whole,
+    )
 
 
 # --- whether to believe it

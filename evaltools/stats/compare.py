@@ -339,11 +339,6 @@ def _intervals(
         interval = interval_of(found, level, drawn, method)
         if margin > 0:
             within = interval_of(found, min(2 * level, 0.99), drawn, method, unseen=level)
-            # classes without a change keep their reach, so that it can be the wider
-            within = within._replace(
-                low=np.maximum(within.low, interval.low),
-                high=np.minimum(within.high, interval.high),
-            )
         if found:
             error, t, df = widest(found.accounts, level)
             delta, of_power = found.value, stdtrit(df, POWER)
@@ -361,8 +356,9 @@ def _intervals(
                 "ci_high": rounded(interval.high, width) + 0.0,
                 "ci_method": interval.method,
                 "claim": found.claim if found and interval.method != "none" else "",
-                "equivalence_low": within.low,
-                "equivalence_high": within.high,
+                # a class without a change keeps its reach, so that this could be the wider of the two
+                "equivalence_low": np.maximum(within.low, interval.low),
+                "equivalence_high": np.minimum(within.high, interval.high),
                 "mde": mde,
             }
         )

@@ -157,7 +157,6 @@ def _row(case: Case, rules: Rules) -> Fields:
     )
     accuracy, coverage, _, followup, _ = scores.values()
     unsupported = accuracy.evidence.get("unsupported", []) if accuracy.denominator else []
-    entities = accuracy.evidence.get("supported", []) + unsupported
     sources = " ".join(case.contexts).split()
     row: Fields = {
         "case_id": case.id,
@@ -176,7 +175,10 @@ def _row(case: Case, rules: Rules) -> Fields:
         "cases": 1,
         "any_unsupported": any(entity["kind"] in FIGURES for entity in unsupported),
         # a right refusal without a figure is none of them, and so a wrong one is not
-        "any_unsupported_measured": any(entity["kind"] != CLAIM for entity in entities),
+        "any_unsupported_measured": any(
+            entity["kind"] != CLAIM
+            for entity in accuracy.evidence.get("supported", []) + unsupported
+        ),
         "n_entities": len(stated([read_text(rules, case.answer or "")])),
         "ambiguous_followup": bool(followup.evidence["let_off"])
         and not followup.evidence["phrases"],
