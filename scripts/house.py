@@ -31,7 +31,7 @@ BUDGET = {
     "lines of the longest function": 60,
     "lines of the longest file": 450,
     "tokens of tests": 129_850,  # (130,000)
-    "tests": 1_600,  # (1,800)
+    "tests": 1_588,  # (1,800)
     "pages of docs": 12,
     "words of docs": 16_000,
     "words of benchmarks": 4_000,

@@ -99,9 +99,11 @@ def test_names_that_deepeval_gives_twice(tmp_path: Path) -> None:
     low = {"name": "Fit", "score": 0.2, "threshold": 0.5, "success": False}
     names = ("test_a", "test_a", "test_b")
     cases = [{"name": name, "input": "q", "metricsData": [low]} for name in names]
-    converted = written(tmp_path, "deepeval", put(tmp_path, "deepeval", {"testCases": cases}))
+    path = put(tmp_path, "deepeval", {"testCases": [{"input": 1}, *cases]})
+    converted = written(tmp_path, "deepeval", path, "--on-error", "skip")
     scores = {row["id"]: row["value"] for row in converted if row["metric"] == "Fit"}
-    assert scores == {"1": 0.2, "2": 0.2, "test_b": 0.2}
+    # what is left out keeps its number
+    assert scores == {"2": 0.2, "3": 0.2, "test_b": 0.2}
 
 
 # --- promptfoo
@@ -115,9 +117,7 @@ def test_errors_of_promptfoo_are_not_measured(tmp_path: Path) -> None:
     errors = [row for row in converted if "error" in row]
     assert {(row["value"], row["error"]) for row in errors} == {(None, "429 rate limit")}
     assert [row["metric"] for row in errors] == ["success", "score", "tone"]
-
-
-def test_columns_of_promptfoo_that_share_their_names_are_conditions(tmp_path: Path) -> None:
+    # columns that share their names are two conditions, and its own success counts
     first = PROMPTFOO["results"]["results"][0] | {"prompt": {"label": "P"}}
     first["namedScores"] = {"success": 0.5}
     results = [first, first | {"promptIdx": 1, "success": False}]
@@ -234,17 +234,11 @@ def test_separators_and_decimal_commas_are_named_and_read(tmp_path: Path) -> Non
     )
     path.write_text('user_input,faithfulness\nq1,"0,71"\n')
     assert "no column holds a number; --sep and --decimal" in refused("ragas", path)
-
-
-def test_a_record_that_is_left_out_keeps_its_number(tmp_path: Path) -> None:
-    lines = ["{", '{"user_input": ["q"], "faithfulness": 1}']
+    # what is left out keeps its number; messages are a text too
     path = tmp_path / "in.jsonl"
-    path.write_text("\n".join(lines))
+    path.write_text('{\n{"user_input": ["q"], "faithfulness": 1}')
     (row,) = written(tmp_path, "ragas", path, "--on-error", "skip")
     assert (row["id"], row["text"]) == ("2", '["q"]')
-    cases = [{"input": 1}, {"input": "q", "metricsData": [{"name": "m", "score": 1.0}]}]
-    path = put(tmp_path, "deepeval", {"testCases": cases})
-    assert {r["id"] for r in written(tmp_path, "deepeval", path, "--on-error", "skip")} == {"2"}
 
 
 def test_empty_cells_of_ragas_are_not_measured(tmp_path: Path) -> None:

@@ -55,6 +55,13 @@ def test_the_share_that_was_not_measured() -> None:
     assert check.level == "warning" and (check.n, check.of) == (5, 20)
     assert "“Risk coverage” 5 (25%)" in check.message and "Summary accuracy" not in check.message
     assert found(scored(*[{}] * 16, *[no_tags] * 4), "unmeasured-share") is None
+    # a refusal told wrongly, without a figure, is none of the summaries with a figure
+    wrong = {
+        "id": "a",
+        "answer": "음주 사고도 보상함.",
+        "contexts": ["음주 사고는 보상하지 않습니다."],
+    }
+    assert np.isnan(et.evaluate("summary", [wrong]).value("any_unsupported"))
 
 
 def test_a_mean_that_rests_on_imputed_numbers_stands_beside_the_measured_one() -> None:
@@ -132,11 +139,6 @@ def test_the_verdicts_stand_in_metrics_json_and_the_terminal_with_what_they_rest
         ("진단서", "30만원", 0.0),  # a document is no figure
         ("30만원 접수번호 4711", "30만원", 0.0),  # a figure that is not read takes no part
         ("", "30만원", np.nan),  # states nothing
-        (
-            "음주 사고도 보상함.",
-            "음주 사고는 보상하지 않습니다.",
-            np.nan,
-        ),  # wrong, without a figure
         ("9만원", "문의", np.nan),  # nothing to compare with
     ],
 )

@@ -128,6 +128,18 @@ def test_a_further_column_that_the_units_have_is_left_out(tmp_path: Path) -> Non
         run = et.evaluate("table", put(tmp_path, rows, kind))
         assert run.value("acc") == 0.5, kind
         assert {p.code: p.count for p in run.manifest.problems} == {"column-taken": 2}, kind
+    # metrics whose names differ by signs alone have columns of their own, the same in any order of the rows
+    names = ["<1s", ">1s"]
+    runs = []
+    for order in (names, names[::-1]):
+        rows = [
+            {"id": i, "metric": m, "value": 0.5 * (m == "<1s")} for m in order for i in range(12)
+        ]
+        runs.append(et.evaluate("table", rows, name=f"r{len(runs)}"))
+    assert et.compare(*runs).frame["delta"].tolist() == [0, 0]
+    rows = [{**row, "Cluster": "c"} for row in rows]
+    with pytest.raises(et.InputError, match="the column 'Cluster': write cluster, or another name"):
+        et.evaluate("table", put(tmp_path, rows, "csv"))
 
 
 def test_clusters_are_resampled() -> None:
@@ -151,20 +163,6 @@ def test_clusters_are_resampled() -> None:
         et.InputError, match="81: c1: cluster: a cluster has the name of this sample"
     ):
         et.evaluate("table", [*rows[:-1], rows[-1] | {"id": "c1"}])
-
-
-def test_metrics_whose_names_differ_by_signs_alone_are_two_in_any_order(tmp_path: Path) -> None:
-    names = ["<1s", ">1s"]
-    runs = []
-    for order in (names, names[::-1]):
-        rows = [
-            {"id": i, "metric": m, "value": 0.5 * (m == "<1s")} for m in order for i in range(12)
-        ]
-        runs.append(et.evaluate("table", rows, name=f"r{len(runs)}"))
-    assert et.compare(*runs).frame["delta"].tolist() == [0, 0]
-    rows = [{**row, "Cluster": "c"} for row in rows]
-    with pytest.raises(et.InputError, match="the column 'Cluster': write cluster, or another name"):
-        et.evaluate("table", put(tmp_path, rows, "csv"))
 
 
 def test_a_file_of_several_runs(tmp_path: Path) -> None:
